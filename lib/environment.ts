@@ -1,6 +1,4 @@
-/**
- * What an instance stands on: masters, clock, timers, randomness.
- */
+/** The dependencies of an instance: masters, clock, timers, randomness. */
 import {
   type IdleTime,
   SystemClock,
@@ -23,12 +21,12 @@ import {
 } from './redis/transport.js';
 import type { Runtime } from './runtime/runtime.js';
 
-/** What an instance stands on; specs and simulations bring their own. */
+/** What an instance runs on; specs and simulations bring their own. */
 export interface Environment extends Runtime {
   readonly transports: readonly Transport[];
   /** For the fencing tokens that are proposed before a master's clock is known. @default none are */
   readonly wall?: WallClock;
-  /** Tells when this process was too busy to measure a round trip. @default it never is */
+  /** Knows when this process was too busy to measure a round trip. @default it never is */
   readonly idle?: IdleTime;
   /** For the end of a lease whose holder listens for it, and that is not renewed. @default timers */
   readonly leaseTimers?: Timers;
@@ -61,7 +59,7 @@ export function environmentOver(clients: readonly RedisClient[], disconnect: () 
   };
 }
 
-/** Opens connections for what `make` makes of them, and closes them again if it throws. */
+/** Opens connections, passes them to `make`, and closes them again if it throws. */
 export function overConnections<T>(masters: readonly Master[], make: (environment: Environment) => T): T {
   const clients = openClients(masters);
   const disconnect = (): void => {

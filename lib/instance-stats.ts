@@ -1,11 +1,11 @@
-/** What has happened in an instance, and how it stands: numbers alone. */
+/** What has happened in an instance, and its present state: numbers only. */
 import type { Coordinator } from './coordinator/coordinator.js';
 import type { LeaseSource } from './lease-source.js';
 import { type NodeStats, statsOf } from './node/node-stats.js';
 import type { RedlockErrorCode } from './runtime/errors.js';
 import type { Counts } from './telemetry/counts.js';
 
-/** How often something has happened since the instance was made. */
+/** Counts of events since the instance was made. */
 export interface RedlockCounts {
   /** Leases that were granted, without adopted ones. */
   readonly acquired: number;
@@ -27,15 +27,15 @@ export interface RedlockCounts {
   readonly givenAway: number;
 }
 
-/** How an instance stands: `redlock.stats()`. */
+/** The counts and the present state of an instance: `redlock.stats()`. */
 export interface RedlockStats {
   /** Since the instance was made. */
   readonly counts: RedlockCounts;
-  /** Leases that are held, now. One that ran out unwatched may count until it is noticed. */
+  /** Leases that are held now. One that ran out unwatched may count until that is noticed. */
   readonly held: number;
-  /** Calls for a lease that are under way, now. */
+  /** Calls for a lease that are under way now. */
   readonly calls: number;
-  /** Those of them that wait for others, in a queue or between attempts: `maxWaiters` bounds them. */
+  /** Calls that wait for others, in a queue or between attempts: `maxWaiters` bounds them. */
   readonly waiting: number;
   /** Undos that masters have not confirmed yet, and that are tried again in the background. */
   readonly owedUndos: number;

@@ -20,18 +20,18 @@ import { WriteLease } from './lease/write-lease.js';
 import { type AcquisitionObserver, BothObservers } from './telemetry/observer.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 
-/** What leases are made with. */
+/** What leases depend on. */
 interface Collaborators {
   readonly coordinator: Coordinator;
   readonly keys: ResourceKeys;
   readonly telemetry: Telemetry;
 }
 
-/** What only some calls bring. */
+/** What only some calls need. */
 interface Extras {
   /** An election or a job, which follows its call. */
   readonly observer?: AcquisitionObserver | undefined;
-  /** The lease that another process gave away: it is taken over, and the masters are not asked for a new one. */
+  /** The lease that another process gave away: the call takes it over, and does not ask the masters for a new one. */
   readonly adopted?: Adopted;
 }
 
@@ -46,7 +46,7 @@ export class LeaseSource {
   readonly #leaseParts: LeaseParts;
   /** Calls under way; `close` ends them. */
   readonly #calls = new LinkedList<Cancellation>();
-  /** Nothing new is begun. */
+  /** It accepts no new calls. */
   #isClosing = false;
 
   constructor(
@@ -162,7 +162,7 @@ export class LeaseSource {
       : this.#coordinator.adopt(terms, adopted, cancellation);
   }
 
-  /** The same, told to those who listen to the instance. */
+  /** The same, and reports it to the instance's listeners. */
   #grantHeard(
     resources: readonly string[],
     kind: Kind,

@@ -1,6 +1,4 @@
-/**
- * The facade: checks what comes in, resolves options, and wires the rest. Leases come from `lease-source.ts`.
- */
+/** The facade: checks arguments, resolves options, and wires the rest. Leases come from `lease-source.ts`. */
 import { coordinationOf, type Insides, lockBackendOf } from './backends.js';
 import type { Master } from './redis/connect.js';
 import { Coordinator } from './coordinator/coordinator.js';
@@ -73,11 +71,11 @@ import { NodeWatches } from './node/node-watch.js';
 import { Telemetry } from './telemetry/telemetry.js';
 import { argumentsOfUsing } from './input/using-arguments.js';
 
-/** What `redlock.using` runs while the lock is held. */
+/** The routine that `redlock.using` runs while the lock is held. */
 export type Routine<T> = (lease: Lease) => Promise<T> | T;
 
 /**
- * Locks by quorum over N independent Redis masters; one master is the same with N = 1.
+ * Locks by quorum over N independent Redis masters; one master is the case N = 1.
  *
  * @example
  * ```ts
@@ -89,11 +87,11 @@ export type Routine<T> = (lease: Lease) => Promise<T> | T;
  */
 export class Redlock extends Emitter<RedlockEvents> {
   /**
-   * The options in force, defaults filled in; frozen. They are the instance's: what a call, or a lock of its own
-   * (`redlock.mutex(name, { fair: false })`), sets otherwise is not shown.
+   * The options in force, defaults filled in; frozen. They are the instance's: they do not show what a call, or a lock of its
+   * own (`redlock.mutex(name, { fair: false })`), sets differently.
    */
   readonly options: ResolvedOptions;
-  /** What calls fall back on. */
+  /** The options that calls fall back on. */
   readonly #terms: InstanceTerms;
   readonly #coordinator: Coordinator;
   readonly #guard: RestartGuard;
@@ -168,8 +166,8 @@ export class Redlock extends Emitter<RedlockEvents> {
    * Acquires one resource, or several: all or none. Tries again within `waitMs`.
    *
    * @param resources  a name, or names without duplicates
-   * @throws RedlockError `LOCK_TAKEN`, `NO_QUORUM`, `QUARANTINED`, `MISCONFIGURED`, `WRONG_KIND`, `VALIDITY_EXPIRED`: how the last full
-   *   fan-out stood · `ABORTED` · `CLOSED` · `INVALID_ARGUMENT`
+   * @throws RedlockError `LOCK_TAKEN`, `NO_QUORUM`, `QUARANTINED`, `MISCONFIGURED`, `WRONG_KIND`, `VALIDITY_EXPIRED`: how the
+   *   last full fan-out ended · `ABORTED` · `CLOSED` · `INVALID_ARGUMENT`
    *
    * @example
    * ```ts
@@ -200,9 +198,9 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Runs the routine while holding the lock, renews it meanwhile (unless `renew: false`), and releases it. Returns what
-   * the routine returned and throws what it threw, also when the lease was lost in between: the routine hears of that
-   * by `lease.signal`, and the caller by `LOCK_LOST` where `onLoss` is `throw`. A failed release replaces neither.
+   * Runs the routine while holding the lock, renews it meanwhile (unless `renew: false`), and releases it. Returns what the
+   * routine returned and throws what it threw, even if the lease was lost in between: `lease.signal` notifies the routine of
+   * that, and `LOCK_LOST` notifies the caller if `onLoss` is `throw`. A failed release replaces neither.
    *
    * @throws RedlockError as `acquire` does · `LOCK_LOST`: with `onLoss: 'throw'`
    *
@@ -237,11 +235,11 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Takes over a lease that another process gave away by `lease.giveAway()`. Keys that are gone are not set again: what
-   * ran out or was released stays so.
+   * Takes over a lease that another process gave away by `lease.giveAway()`. Keys that are gone are not set again: a lease
+   * that ran out or was released stays over.
    *
-   * @throws RedlockError `LOCK_LOST`: it is not there any more · `NO_QUORUM`, `MISCONFIGURED`, `VALIDITY_EXPIRED`,
-   *   `ABORTED`, `CLOSED`, `INVALID_ARGUMENT`
+   * @throws RedlockError `LOCK_LOST`: it is no longer there · `NO_QUORUM`, `MISCONFIGURED`, `VALIDITY_EXPIRED`, `ABORTED`,
+   *   `CLOSED`, `INVALID_ARGUMENT`
    */
   async adopt(handle: LeaseHandle, options: AdoptOptions = NO_OPTIONS): Promise<Lease> {
     const { resources, ttlMs, fence, kind, ...held } = checkHandle(handle, this.#terms);
@@ -252,9 +250,9 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * A lock of that name, held by one at a time. With `reentrant`, whoever holds it by `using` can enter it again in the
-   * same flow of calls, or by the same `owner`, without a message; the last exit releases. Where `reentrant` is a flag that
-   * the compiler does not know, what both kinds offer is there.
+   * A lock of that name, for one holder at a time. With `reentrant`, its holder by `using` can enter it again in the same
+   * flow of calls, or by the same `owner`, without a message; the last exit releases. If `reentrant` is a flag that the
+   * compiler does not know, the result has what both kinds offer.
    *
    * @throws RedlockError `INVALID_ARGUMENT`
    *
@@ -274,7 +272,7 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * A lock that any number of readers hold at a time, or one writer. @throws RedlockError `INVALID_ARGUMENT`
+   * A lock for any number of readers at a time, or one writer. @throws RedlockError `INVALID_ARGUMENT`
    *
    * @example
    * ```ts
@@ -288,9 +286,9 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * A lock that as many hold at a time as it has permits; never more, whichever masters are up.
+   * A lock for as many holders at a time as it has permits; never more, whichever masters are up.
    *
-   * @param permits  from 1 to 1,024, and the same for all who use that name
+   * @param permits  from 1 to 1,024, and the same for all clients that use that name
    * @throws RedlockError `INVALID_ARGUMENT`
    *
    * @example
@@ -305,7 +303,7 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * One leader at a time among those who campaign under that name: docs/ELECTION.md.
+   * Elects one leader at a time among the candidates for that name: docs/ELECTION.md.
    *
    * @throws RedlockError `INVALID_ARGUMENT`
    *
@@ -336,12 +334,12 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Runs the routine unless it has succeeded within the last `forMs`, wherever that was: at most one call succeeds in so long,
-   * counted from where its run began. One that throws does not count, and one that takes longer keeps the lock.
+   * Runs the routine unless it has succeeded within the last `forMs` in any process: at most one call succeeds within `forMs`,
+   * counted from the beginning of its run. A run that throws does not count, and a run that takes longer keeps the lock.
    *
    * @param forMs  milliseconds
    * @throws RedlockError as `acquire` does, but for `LOCK_TAKEN`; as the routine does · `LOCK_LOST`, `NO_QUORUM`: it was run,
-   *   and that could not be written · `QUARANTINED`: masters may have forgotten that it was
+   *   and the masters could not record that · `QUARANTINED`: masters may have forgotten that it was run
    *
    * @example
    * ```ts
@@ -358,14 +356,14 @@ export class Redlock extends Emitter<RedlockEvents> {
     return runOnceOf(coordinationOf(this.#insides), this.#keys.one(name), { forMs, routine }, options);
   }
 
-  /** Who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
+  /** Shows who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
   async inspect(resource: string): Promise<Inspection> {
     return lockBackendOf(this.#insides).inspect(this.#keys.one(resource));
   }
 
   /**
    * Is this set of masters fit for locks? Asks them for their version, role, settings, clocks, and for the user's rights.
-   * Changes nothing, and claims nothing. What a user may not ask is reported as not known. A master that is dead or frozen
+   * Changes nothing, and claims nothing. What the user may not ask is reported as not known. A master that is dead or frozen
    * costs `timeoutMs`; masters' clocks are watched for `driftOverMs`, two seconds by default. docs/DOCTOR.md has each finding.
    *
    * @throws RedlockError `ABORTED` · `CLOSED`, `INVALID_ARGUMENT`
@@ -385,11 +383,12 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Resolves when a quorum of masters is connected, and, with a restart guard, out of quarantine. Waits for that without
-   * end, unless `timeoutMs` is set. `allWithinMs` gives the other masters time to connect as well. Says how many are.
+   * Resolves when a quorum of masters is connected, and, with a restart guard, out of quarantine. Waits for that without end,
+   * unless `timeoutMs` is set. `allWithinMs` gives the other masters time to connect as well. The result says how many are
+   * connected.
    *
    * @throws RedlockError `NO_QUORUM`, `QUARANTINED`: not within `timeoutMs` · `ABORTED`, `CLOSED`, `INVALID_ARGUMENT` ·
-   *   `MISCONFIGURED`: with a guard, when masters cannot keep one or keep another
+   *   `MISCONFIGURED`: with a guard, if masters cannot keep one or keep a different one
    *
    * @example
    * ```ts
@@ -404,8 +403,8 @@ export class Redlock extends Emitter<RedlockEvents> {
 
   /**
    * Whether it is fit for locks, for a readiness probe: a quorum of masters answers, is out of quarantine, and, with fencing,
-   * has clocks within a minute of each other. Asks each master for its time, and claims nothing. Never rejects; takes a node
-   * timeout at most, and two with a restart guard.
+   * has clocks within a minute of each other. Asks each master for its time, and claims nothing. Never rejects; takes one
+   * node timeout at most, and two with a restart guard.
    *
    * @example
    * ```ts
@@ -418,7 +417,7 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * What has happened since it was made, and how it stands, in numbers. Asks no master, and counts are always on.
+   * What has happened since the instance was made, and its present state, in numbers. Asks no master; counts are always on.
    *
    * @example
    * ```ts
@@ -431,9 +430,9 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Declares, with a restart guard, that this is a first start: masters without a marker vote at once. One that has a
-   * marker is left as it is and reported so, unless `force` is set. Only an operator can know: masters that are all
-   * empty are also what a power cut leaves. Never call it while leases may be held that a master has forgotten.
+   * Declares, with a restart guard, that this is a first start: masters without a marker vote at once. A master that has a
+   * marker is left as it is and reported so, unless `force` is set. Only an operator can know: a power cut, too, leaves
+   * masters that are all empty. Never call it while leases may be held that a master has forgotten.
    *
    * @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: fewer than a quorum took it · `CLOSED`, `INVALID_ARGUMENT`
    */
@@ -443,11 +442,11 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Ends it in order. At once, new calls are refused and calls that wait fail with `CLOSED`, and the signals of all held
-   * leases abort with it: whoever works under one is to stop. The leases stay held and are renewed meanwhile. Each is
-   * released when its routine (`using`) has settled, or by whoever took it by hand. After `drainMs` renewal ends, and what
-   * is held still runs out by its ttl: nothing is freed that somebody may work under. Then undos that are owed get one node
-   * timeout, and connections of its own are closed: a release after that sends nothing.
+   * Ends the instance in order. At once, new calls are refused and calls that wait fail with `CLOSED`, and the signals of all
+   * held leases abort with `CLOSED`: their holders have to stop. The leases stay held and are renewed meanwhile. Each is
+   * released when its routine (`using`) has settled, or by the caller that took it by hand. After `drainMs`, renewal ends,
+   * and leases that are still held run out by their ttl: no lock is freed while somebody may work under it. Then undos that
+   * are owed get one node timeout, and the instance's own connections are closed: a release after that sends nothing.
    *
    * A later call joins the first; it can only shorten the wait, or add `releaseHeld`.
    *
@@ -465,12 +464,12 @@ export class Redlock extends Emitter<RedlockEvents> {
     await this.#closing;
   }
 
-  /** As `close()`: the end of an `await using` block. */
+  /** Like `close()`, at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** What backends of locks, elections and jobs are made of. */
+  /** What the backends of locks, elections and jobs consist of. */
   get #insides(): Insides {
     return {
       ...{ terms: this.#terms, coordinator: this.#coordinator, keys: this.#keys, source: this.#source },
@@ -478,7 +477,7 @@ export class Redlock extends Emitter<RedlockEvents> {
     };
   }
 
-  /** The node timeout of what begins now, and is no call with options of its own. */
+  /** The node timeout of a request that begins now, without options of its own. */
   get #nodeTimeoutMs(): number {
     return this.#coordinator.nodeTimeoutFor(this.#terms);
   }

@@ -31,6 +31,17 @@ const CHECKS = {
     LUA,
     ['scripts/check-folders.mjs'],
     ['scripts/check-lock-files.mjs'],
+    [
+      'scripts/check-prose.mjs',
+      'lib',
+      'README.md',
+      'CONTRIBUTING.md',
+      'CHANGELOG.md',
+      'SECURITY.md',
+      'docs/API.md',
+      'docs/RECIPES.md',
+      'docs/FAQ.md',
+    ],
   ],
   format: [
     [bin('prettier/bin/prettier.cjs'), '--check', '.'],

@@ -1,4 +1,4 @@
-/** Reads a command line by its entry in the catalogue. What is wrong is told in one sentence that names it. */
+/** Reads a command line by its entry in the catalogue. One sentence says what is wrong, and names it. */
 import { parseArgs } from 'node:util';
 import { type CommandEntry, HELP } from './catalogue.js';
 import { misuse } from './failure.js';
@@ -46,7 +46,7 @@ export class Arguments {
     return found;
   }
 
-  /** As `timeMs`, of any text. @param what  what it is, for whoever got it wrong */
+  /** Like `timeMs`, for any text. @param what  what it is, for the error */
   readTime(what: string, text: string): number {
     const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
     const ms = Math.round(Number(number) * (UNITS[unit] ?? NaN));
@@ -63,7 +63,7 @@ export class Arguments {
     return text === undefined ? undefined : this.#countOf(`--${flag}`, text, least, most);
   }
 
-  /** The only operand. @param what  what it is, for whoever left it out */
+  /** The only operand. @param what  what it is, for the error */
   name(what = 'name'): string {
     const [name, extra] = this.operands;
     if (name === undefined || name === '') throw misuse(`a ${what} is missing`, this.command);
@@ -98,7 +98,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 
 /**
  * @param hasCommand  whether a command follows behind `--`
- * @throws Failure for a flag that the command has not, or that lacks its value or has one too many; for a command without `--`
+ * @throws Failure for a flag that the command lacks, or that lacks its value or has one too many; for a command without `--`
  */
 export function readArguments(
   entry: CommandEntry,
@@ -140,7 +140,7 @@ export function readArguments(
   return new Arguments(entry.name, operands, values);
 }
 
-/** @throws Failure: there is one operand too many, where a command is to follow behind `--` */
+/** @throws Failure: there is one operand too many, where a command must follow `--` */
 function refuseCommandIn(operands: readonly string[], entry: CommandEntry): void {
   const [own = '', command] = entry.operands.split(' -- ');
   const wanted = own.split(' ');

@@ -1,11 +1,11 @@
-/** The commands and their flags: what is parsed, and what help, man page and completion are made of. */
+/** The commands and their flags: the source of the parser, the help, the man page and the completion. */
 
 /** A flag, as `--wait 10s`. */
 export interface Flag {
   readonly name: string;
-  /** What stands for its value; undefined for a switch. */
+  /** The placeholder for its value; undefined for a switch. */
   readonly value?: string;
-  /** It may be given several times. */
+  /** It may be repeated. */
   readonly isRepeated?: boolean;
   readonly text: string;
 }
@@ -29,7 +29,7 @@ const MASTERS: readonly Flag[] = [
     text: 'a master, as redis://user:password@host:6379/0; once for each. Other users see it in ps',
   },
   { name: 'config', value: 'FILE', text: 'a JSON file with masters and options' },
-  { name: 'key-prefix', value: 'TEXT', text: 'stands before each name in the masters’ keys' },
+  { name: 'key-prefix', value: 'TEXT', text: 'the prefix of each name in the masters’ keys' },
 ];
 const JSON_FLAG: Flag = { name: 'json', text: 'print JSON' };
 const TTL: Flag = {
@@ -115,7 +115,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     flags: [
       { name: 'watch', text: 'show it again every second, until interrupted' },
       { name: 'names', value: 'PATTERN', text: 'list locks by a glob pattern, found by SCAN in small steps' },
-      { name: 'limit', value: 'N', text: 'list at most so many (1000)' },
+      { name: 'limit', value: 'N', text: 'list at most N locks (1000)' },
       JSON_FLAG,
       ...MASTERS,
     ],
@@ -129,7 +129,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     ],
     flags: [
       { name: 'force', text: 'do not ask' },
-      { name: 'for', value: 'TIME', text: 'keep it from everybody for so long, in place of handing it over' },
+      {
+        name: 'for',
+        value: 'TIME',
+        text: 'keep everybody out for this time, instead of handing the lock over',
+      },
       JSON_FLAG,
       ...MASTERS,
     ],

@@ -1,6 +1,6 @@
 /**
- * What the command reads on the masters beside what the library shows: fencing counters, names of locks, and the tokens of
- * holders, to take a lock away from them. Tokens are never printed.
+ * What the command reads on the masters beyond what the library shows: fencing counters, names of locks, and the tokens of
+ * holders, for taking a lock away from them. Tokens are never printed.
  */
 import { SystemTimers } from '../runtime/clock.js';
 import {
@@ -93,7 +93,7 @@ export async function namesOn(
   return names;
 }
 
-/** A prefix stands for itself in a pattern. */
+/** Escapes a prefix, so that a pattern matches it literally. */
 function escaped(prefix: string): string {
   return prefix.replace(/[\\*?[\]]/g, '\\$&');
 }
@@ -101,11 +101,11 @@ function escaped(prefix: string): string {
 /** What a lock's key holds on one master. */
 export interface Holders {
   readonly isShared: boolean;
-  /** Secret: never to be printed. */
+  /** Secret: never printed. */
   readonly tokens: readonly string[];
-  /** It has no expiry, as no lock of any library. */
+  /** It has no expiry, unlike a lock of any library. */
   readonly isEndless: boolean;
-  /** How long the key lives, in ms; 0 if there is none. */
+  /** How long the key lives, in ms; 0 without a key. */
   readonly remainingMs: number;
 }
 
@@ -170,8 +170,8 @@ export async function releaseOn(
 }
 
 /**
- * Who holds a lock.
- * KEYS 1 resource → 'exclusive' or 'shared', the time to live in ms, then the tokens; nothing for a key that is no lock
+ * Finds the holders of a lock.
+ * KEYS 1 resource → 'exclusive' or 'shared', the time to live in ms, then the tokens; nothing for a key that is not a lock
  */
 const HOLDERS = `local kind, ttl = redis.call('TYPE', KEYS[1]).ok, tostring(redis.call('PTTL', KEYS[1]))
 if kind == 'string' then return {'exclusive', ttl, redis.call('GET', KEYS[1])} end

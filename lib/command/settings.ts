@@ -24,7 +24,7 @@ export interface Settings {
 /** Where they were found, for whoever got them wrong: a flag, a variable, or the path of a file. */
 interface Origin {
   readonly masters: '--node' | 'QUORATE_NODES' | { readonly path: string };
-  /** Undefined where there are none. */
+  /** Undefined if no options were found. */
   readonly options: { readonly path: string } | undefined;
 }
 

@@ -23,12 +23,12 @@ export interface AcquisitionTerms extends Patience {
   readonly resources: readonly string[];
   readonly scope: Scope;
   readonly ttlMs: number;
-  /** 0 stands for the default: each attempt takes the one that holds when it begins. */
+  /** 0 means the default: each attempt takes the one that applies when it begins. */
   readonly nodeTimeoutMs: number;
   /** It may wait in a queue. */
   readonly isFair: boolean;
   /** While it waits, votes are handed over to it as reservations only. */
   readonly onlyReserves: boolean;
-  /** Undefined where nobody listens. */
+  /** Undefined if nobody listens. */
   readonly observer: AcquisitionObserver | undefined;
 }

@@ -1,11 +1,11 @@
 /**
  * One `acquire` from the call to the grant: attempts, and the waits between them.
  *
- * The first attempt asks all masters at once. If it meets contention, the next one waits in the masters' queues until a
- * quorum of them has handed its vote over, and then claims (protocol C1); where a lock is held only now and then, it tries
- * a few times more before. Some calls cannot queue: `fair: false`, a cluster, no pushes, or a holder that does not hand over.
- * Their attempts ask the resource's *home master* first, and the others only if that one grants: contenders meet on one
- * master, a refusal costs one command, and votes are not split (protocol C2).
+ * The first attempt asks all masters at once. If it meets contention, the next one waits in the masters' queues until a quorum
+ * of them has handed its vote over, and then claims (protocol C1); if the lock is held only now and then, a few more tries come
+ * first. Some calls cannot queue: `fair: false`, a cluster, no pushes, or a holder that does not hand over. Their attempts ask
+ * the resource's *home master* first, and the others only if that one grants: contenders meet on one master, a refusal costs
+ * one command, and votes are not split (protocol C2).
  *
  * For a shared lock, the queue is a gate before the lock; its head claims when it can be let in (`turnstile.ts`).
  *
@@ -48,7 +48,7 @@ type OnAttemptEnd = (end: Grant | Promise<Miss>) => void;
 /** How a claim is sent. */
 interface Sending {
   readonly sentAtMs: number;
-  /** Is asked before the others. */
+  /** The master to ask before the others. */
   readonly home: Node | undefined;
   readonly isAdmitted: boolean;
 }
@@ -62,14 +62,12 @@ export class Acquisition implements RoundObserver {
   #history: AttemptHistory | undefined;
   /** The rank in the queue, kept for all attempts; µs of the masters' time, 0 until it is drawn. */
   #ticket = 0;
-  /**
-   * How it waits; undefined until it waits for an exclusive lock. A shared lock has one from the start, for its watches.
-   */
+  /** How it waits. For an exclusive lock, undefined until it waits; a shared lock has one from the start, for its watches. */
   #line: Line | undefined;
   #awaited = NOTHING;
-  /** What the first attempt met was noted. */
+  /** Whether it has noted what the first attempt met. */
   #hasNoted = false;
-  /** It counts among those that wait. */
+  /** Whether it counts among those that wait. */
   #isWaiter = false;
 
   constructor(parts: InstanceParts, terms: AcquisitionTerms, cancellation: Cancellation) {
@@ -83,8 +81,8 @@ export class Acquisition implements RoundObserver {
   /**
    * Resolves with a grant that is valid at that instant; rejects with the `RedlockError` of the last full fan-out.
    *
-   * Where the first attempt is granted, this is the only promise: with many claims at a time, promises cost more than the
-   * rest of the call.
+   * If the first attempt is granted, this is the only promise: with many claims at a time, promises cost more than the rest of
+   * the call.
    */
   run(): Promise<Grant> {
     return new Promise((resolve) => {
@@ -167,7 +165,7 @@ export class Acquisition implements RoundObserver {
   }
 
   #attemptNow(sentAtMs: number, onEnd: OnAttemptEnd): void {
-    // not where masters watch for it: a single watching master keeps nobody out
+    // not if masters watch for it: a single watching master keeps nobody out
     const home = this.#backoff.isLast || this.#line?.isWatched === true ? undefined : this.#history?.home;
     const request = this.#request(this.#parts.random.token());
     this.#claim(request, { sentAtMs, home, isAdmitted: true }, onEnd);
@@ -193,7 +191,7 @@ export class Acquisition implements RoundObserver {
     return won;
   }
 
-  /** The grant, if a quorum handed over votes that are valid still. */
+  /** The grant, if a quorum handed over votes that are still valid. */
   #win(line: Line): Grant | undefined {
     const [{ won }, nowMs] = [line, this.#parts.clock.now()];
     if (won === undefined || won.validUntilMs <= nowMs) return undefined;
@@ -253,7 +251,7 @@ export class Acquisition implements RoundObserver {
   #accept({ isAdmitted, round }: Claim, timer: Timer): Grant | undefined {
     const { admission, clock, driftFactor, nodes } = this.#parts;
     this.#line?.claimed(round);
-    // ended after its quorum said yes: a moment later it would have been granted, and nobody can tell the two apart
+    // cancelled after its quorum said yes: a moment later the call would have had its grant, and no caller sees the difference
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
     const { scope, token } = round.request;
     const untilMs = validUntilMs(round.sentAtMs, this.#terms.ttlMs, driftFactor);
@@ -297,7 +295,7 @@ export class Acquisition implements RoundObserver {
       this.#awaited = { kind: 'look', withdrawal };
       await lookAgain(nodes, round, withdrawal, looked);
     }
-    withdrawal.end(); // what a silent master has no room for is left to the repairs: it is sent in any case
+    withdrawal.end(); // if a silent master has no room for it, the repairs send it
     this.#met.learn(round, isFull);
     if (this.#met.isContended) this.#noteContention(true);
     this.#terms.observer?.refused(this.#backoff.attempts, round, round.decision);

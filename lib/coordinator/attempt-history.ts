@@ -74,7 +74,7 @@ export class AttemptHistory {
     return this.#triesLeft-- > 0;
   }
 
-  /** After this time the lock should be free, or is to be tried again. */
+  /** The time after which the lock should be free, or another try is due. */
   get freeInMs(): number {
     const looksOften =
       this.isForeignClient && this.#terms.isFair && this.#terms.minDelayMs < FOREIGN_CLIENT_POLL_MS;
@@ -87,7 +87,7 @@ export class AttemptHistory {
     return homeMasterOf(this.#parts.nodesByName, this.#terms.scope.keys[0] ?? '');
   }
 
-  /** It left the queue without having claimed. @param seen  what the withdrawal saw, if that was awaited */
+  /** The acquisition left the queue without a claim. @param seen  what the withdrawal saw, if that was awaited */
   leftLine(departure: Departure, seen: readonly (Outcome | undefined)[] | undefined): void {
     this.isForeignClient = departure.isForeignClient;
     this.isContended = departure.isForeignClient;
@@ -96,7 +96,7 @@ export class AttemptHistory {
     else this.lastFull ??= standing;
   }
 
-  /** Time was up before there was room for the attempt. An earlier full fan-out stands. */
+  /** Time was up before there was room for the attempt. An earlier full fan-out remains the one to report. */
   notAsked(): void {
     if (this.lastFull !== undefined) return;
     const { admission, nodes } = this.#parts;

@@ -32,7 +32,7 @@ import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
 
 /** An extension may arrive this much later than its lease was given away, in ms. */
 const LATE_EXTENSION_MS = 10_000;
-/** Nobody waits for the answer. */
+/** A sink for answers that nobody waits for. */
 const UNHEARD: Sink = Object.freeze({
   isWanted: true,
   onSent: () => undefined,
@@ -54,7 +54,7 @@ export interface CoordinatorOptions {
   readonly isFenced: boolean;
   /** How many acquisitions may wait for others. */
   readonly maxWaiters: number;
-  /** Tells when this process was too busy to measure a round trip. @default it never is */
+  /** Knows when this process was too busy to measure a round trip. @default it never is */
   readonly idle?: IdleTime | undefined;
 }
 
@@ -69,11 +69,11 @@ export class Coordinator {
   readonly quorum: number;
   readonly #parts: InstanceParts;
   readonly #extensions: Extensions;
-  /** Until then, pushes about votes of leases that other processes took over are no news. */
+  /** Timers of leases that other processes took over: until then, pushes about their votes are ignored. */
   readonly #givenAway = new Set<Timer>();
   /** Leases that were taken over while extensions of an earlier holder were in flight. */
   readonly #inFlight = new WeakSet<Grant>();
-  /** From now on, lost leases are not undone: their votes expire. */
+  /** Once it is closed, lost leases are not undone: their votes expire. */
   #isClosed = false;
 
   constructor(options: CoordinatorOptions) {
@@ -103,7 +103,7 @@ export class Coordinator {
     if (isFenced) readings.begin();
   }
 
-  /** The node timeout of what begins now. */
+  /** The node timeout of a request that begins now. */
   nodeTimeoutFor(terms: NodeTimeoutTerms): number {
     return nodeTimeoutOf(this.nodes, terms);
   }
@@ -128,7 +128,7 @@ export class Coordinator {
     return new Acquisition(this.#parts, terms, cancellation).run();
   }
 
-  /** Extends by quorum. Whatever happens, what was held is never shortened or deleted. */
+  /** Extends by quorum. It never shortens or deletes what was held. */
   extend(grant: Grant, order: ExtensionOrder): void {
     this.#extensions.extend(grant, order);
   }
@@ -148,7 +148,7 @@ export class Coordinator {
   /**
    * Gives the votes back. Resolves when a quorum has confirmed, or every master has answered or timed out. Never rejects.
    *
-   * @param onSettled  called with the answers by then, right before
+   * @param onSettled  called right before with the answers so far
    */
   release(grant: Grant, nodeTimeoutMs: number, onSettled?: (answers: Answers) => void): Promise<void> {
     this.#end(grant);
@@ -159,7 +159,7 @@ export class Coordinator {
       enough: this.quorum,
       isUrgent: grant.keys.some((key) => this.#parts.contention.isLikely(key)),
       onFailed: (node) => this.#extensions.owe(node, grant),
-      onDone: () => this.#forget(grant), // until then, a master that is slow may tell of its vote
+      onDone: () => this.#forget(grant), // until then, a slow master may push a vote
     });
     return new Promise((resolve) => {
       const timer = this.#parts.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
@@ -172,13 +172,13 @@ export class Coordinator {
     });
   }
 
-  /** Whether somebody may wait for it in line: then it is handed over directly, and nothing of its wait is left. */
+  /** Whether somebody may wait in line: then the lock is handed over directly, and no trace of the grant's own wait is left. */
   #mayHaveQueue(grant: Grant): boolean {
     if (grant.kind.name !== 'mutex' || this.nodes.some(({ isCluster }) => isCluster)) return false;
     return grant.origin !== 'asked' || grant.keys.some((key) => this.#parts.contention.mayHaveQueue(key));
   }
 
-  /** Its votes are given back, or another process's: a push that tells of one is of no use. */
+  /** Its votes are given back, or belong to another process: a push about one is of no use. */
   #forget(grant: Grant): void {
     if (grant.origin !== 'asked') this.#parts.subscriptions.release(grant.token);
   }
@@ -211,8 +211,8 @@ export class Coordinator {
   }
 
   /**
-   * Extensions that an earlier holder had in flight may arrive now, when the votes are gone: masters are told not to set
-   * these again. One that does not hear of it may keep a vote until its ttl ends.
+   * Extensions that an earlier holder had in flight may arrive now, when the votes are gone: this asks masters not to set these
+   * again. A master that does not get the request may keep a vote until its ttl ends.
    */
   #forbid({ expiredByMs, taken, token }: Grant): void {
     if (taken === undefined || !isOurs(token)) return;
@@ -222,9 +222,9 @@ export class Coordinator {
   }
 
   /**
-   * Another process takes it over: its votes stay, late ones too, but it is not extended from here any more.
+   * Another process takes it over: its votes stay, late ones too, but this process no longer extends it.
    *
-   * @returns whether requests are in flight that may set a vote again, even when the other process has given it back
+   * @returns whether requests are in flight that may set a vote again, even after the other process has given it back
    */
   giveAway(grant: Grant): boolean {
     const isInFlight = grant.open.length > 0 || this.#inFlight.has(grant);
@@ -234,7 +234,7 @@ export class Coordinator {
     return isInFlight;
   }
 
-  /** For a while, pushes about its votes are no news: a vote that is declined would be lost to who takes it over. */
+  /** Ignores pushes about its votes for a while: to decline a vote would take it from the process that adopts the lease. */
   #expectPushes(grant: Grant): void {
     if (grant.origin === 'asked' || this.#isClosed) return;
     const { clock, timers } = this.#parts;
@@ -262,7 +262,7 @@ export class Coordinator {
   }
 
   /**
-   * Resolves when so many masters are connected, a quorum by default; when that takes longer than `withinMs`; or when
+   * Resolves when `masters` masters are connected, a quorum by default; when that takes longer than `withinMs`; or when
    * `cancellation` ends the wait.
    */
   async ready(
@@ -285,9 +285,8 @@ export class Coordinator {
   }
 
   /**
-   * Gives requests in flight and owed undos one node timeout to get through, and ends everything that is scheduled.
-   * Requests in flight matter: a release resolves when a quorum has confirmed it, and other masters may still ask for its
-   * script.
+   * Gives requests in flight and owed undos one node timeout to arrive, and ends everything that is scheduled. Requests in
+   * flight matter: a release resolves when a quorum has confirmed it, and other masters may still ask for its script.
    */
   async close(nodeTimeoutMs: number): Promise<void> {
     const { readings, repairs, subscriptions, timers } = this.#parts;

@@ -27,17 +27,17 @@ const NOT_ALL = new Error('only the masters whose votes are regained were asked'
 /** The terms of an extension, and the callback for its end. */
 export interface ExtensionOrder {
   readonly ttlMs: number;
-  /** 0 stands for the default. */
+  /** 0 means the default. */
   readonly nodeTimeoutMs: number;
-  /** The one before failed for silence: it takes the upper bound of the node timeout. */
+  /** The previous extension failed for silence: this one takes the upper bound of the node timeout. */
   readonly isPatient: boolean;
-  /** Called once. @param answers  of the masters, where it was extended */
+  /** Called once. @param answers  of the masters, if it was extended */
   readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
   /** A quorum has extended it after all, in time. */
   readonly onLate: () => void;
 }
 
-/** What is told of an extension's fan-out beside its end. */
+/** What an extension's fan-out reports besides its end. */
 export interface RoundHooks {
   readonly onRefused?: (node: Node) => void;
   readonly onLateQuorum?: (sentAtMs: number) => void;
@@ -83,14 +83,14 @@ export class Extensions {
     };
   }
 
-  /** From now on, nothing is sent by itself. */
+  /** From now on, nothing is sent without a call. */
   close(): void {
     this.#regains.close();
   }
 
   /**
-   * Extends by quorum. Whatever happens, what was held is never shortened or deleted. It succeeds only if a quorum
-   * confirmed before the old validity ended: later, another holder may have come and gone (protocol E).
+   * Extends by quorum. It never shortens or deletes what was held. It succeeds only if a quorum confirmed before the old
+   * validity ended: later, another holder may have come and gone (protocol E).
    */
   extend(grant: Grant, order: ExtensionOrder): void {
     const request = extension(grant, grant.token, { ttlMs: order.ttlMs, mayCreate: true });
@@ -103,7 +103,7 @@ export class Extensions {
     for (const { grant, order } of due) {
       const request = extension(grant, grant.token, { ttlMs: order.ttlMs, mayCreate: true });
       const one = new Renewing(grant, request, order);
-      // a batch of one goes alone in the end, too
+      // a batch of one is an extension of its own
       if (due.length === 1) this.#extendAlone(one);
       else together.push(one);
     }
@@ -111,7 +111,7 @@ export class Extensions {
   }
 
   /**
-   * The fan-out of such a request. The undo or release of the grant will follow it.
+   * The fan-out of an extension. The undo or release of the grant will follow it.
    *
    * @param hooks  `onRefused` is called for each master that refused by the vote of another, `onLateQuorum` if votes make a
    *   quorum after the round is over
@@ -143,7 +143,7 @@ export class Extensions {
     });
   }
 
-  /** Notes that the masters may hold its votes for longer now, and that more of them may. */
+  /** Notes that masters may hold its votes for longer now, and that more masters may hold one. */
   note(grant: Grant, round: Round): void {
     grant.wasSentTo(round.sentTo, this.#parts.nodes);
     this.#keep(grant, round.request.ttlMs, this.#parts.clock.earliest());
@@ -153,7 +153,7 @@ export class Extensions {
     this.#parts.repairs.add(node, { scope: grant, token: grant.token, untilMs: grant.expiredByMs });
   }
 
-  /** Waits for room where many are under way, for at most half of the validity that is left. */
+  /** If many are under way, waits for room, for at most half of the validity that is left. */
   #extendAlone(one: Renewing): void {
     const { clock, timers } = this.#parts;
     if (this.#alone.admits()) return this.#extendNow(one, true);
@@ -190,7 +190,8 @@ export class Extensions {
   }
 
   /**
-   * Waiters' votes that refuse it are no quorum, and are about to rest for the holder: asks all masters again.
+   * Waiters whose votes refuse the extension have no quorum, and their keys are about to rest for the holder: asks all masters
+   * again.
    * @returns false if that is of no use
    */
   #extendsAgain(one: Renewing, round: Round): boolean {
@@ -222,7 +223,7 @@ export class Extensions {
     });
   }
 
-  /** What has ended stays so; and as for any extension, it is too late once the old validity is over. */
+  /** A grant that has ended stays ended; and like any extension, this one is too late once the old validity is over. */
   #onLateQuorum({ grant, request, onLate }: Renewing, sentAtMs: number): void {
     if (!grant.isHeld) return;
     if (this.#prolong(grant, request.ttlMs, sentAtMs, this.#parts.clock.inTurn())) onLate();

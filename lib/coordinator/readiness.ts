@@ -1,4 +1,4 @@
-/** Whether locks can be had: waiting for it (`ready`), and a look that changes nothing (`health`). */
+/** Whether the masters can grant locks: a wait for that (`ready`), and a look that changes nothing (`health`). */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Clock, Timers } from '../runtime/clock.js';
 import { RedlockError } from '../runtime/errors.js';
@@ -18,7 +18,7 @@ import type { RestartGuard } from './restart-guard.js';
 
 /** What `redlock.ready` found: a quorum at least. */
 export interface ReadyMasters {
-  /** How many masters are connected. One that is not gets no claim, so locks that are taken now live on the others alone. */
+  /** How many masters are connected. One that is not gets no claim, so locks that are acquired now live on the others alone. */
   readonly connected: number;
   /** How many masters there are. */
   readonly of: number;
@@ -41,7 +41,7 @@ export type HealthProblem =
 export interface NodeHealth {
   /** The master, by host and port. */
   readonly node: string;
-  /** As in `redlock.stats()`, after it was asked. */
+  /** As in `redlock.stats()`, after its answer. */
   readonly state: NodeStats['state'];
   /** Its round trip, as in `redlock.stats()`: it grows while a master owes an answer. Milliseconds. */
   readonly roundTripMs: number | undefined;
@@ -69,12 +69,12 @@ interface ReadyTerms {
   readonly allWithinMs: number;
 }
 
-/** What readiness is judged by. */
+/** What decides readiness. */
 interface ReadinessTerms extends NodeTimeoutTerms {
   readonly fencing: boolean;
 }
 
-/** What one master told of its clock, in ms ahead of the local one. */
+/** What each master answered, and how far its clock is ahead of the local one, in ms. */
 interface Seen {
   readonly looks: readonly Look[];
   readonly aheadMs: readonly (number | undefined)[];
@@ -104,7 +104,7 @@ export class Readiness {
   }
 
   /**
-   * Resolves when a quorum is connected and votes, and the other masters are connected, too, or not within `allWithinMs`.
+   * Resolves when a quorum is connected and votes, and the other masters are connected as well, or `allWithinMs` has passed.
    * Rejects with a `RedlockError` if the wait is over before there is a quorum.
    */
   async ready(cancellation: Cancellation, { timeoutMs, allWithinMs }: ReadyTerms): Promise<ReadyMasters> {
@@ -136,7 +136,7 @@ export class Readiness {
     throw new RedlockError('ABORTED', text, { elapsedMs, cause: cancelled.cause });
   }
 
-  /** Never rejects; takes a node timeout at most, and another one with a restart guard. */
+  /** Never rejects; takes one node timeout at most, and a second one with a restart guard. */
   async health(isClosed: boolean): Promise<Health> {
     const { nodes } = this.#coordinator;
     const { aheadMs, looks } = await this.#look();
@@ -221,7 +221,7 @@ function problemsOfVotes(votes: readonly Outcome[], nodes: number): readonly Hea
   }
 }
 
-/** How many of them are within this of each other. */
+/** The size of the largest group of clocks within `withinMs` of each other. */
 function largestGroup(aheadMs: readonly (number | undefined)[], withinMs: number): number {
   const known = aheadMs.filter((one) => one !== undefined);
   const sizes = known.map(

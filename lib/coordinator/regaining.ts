@@ -1,8 +1,8 @@
 /**
- * Regains the votes that a lease lacks (protocol C3a). Where an extension is refused by the vote of a waiter, the master
- * asks the waiter to let it rest. For REST_MS the key is then kept for the holder, which extends it there again in the
- * meantime. Without this, a waiter would keep a lone vote for as long as it waits, and the lease would live on a bare
- * quorum, until the next failure ended it. The vote of a claim that is about to be undone is gone by then, too.
+ * Regains the votes that a lease lacks (protocol C3a). When a waiter's vote refuses an extension, the master asks the waiter to
+ * let the key rest. The key is then kept for the holder for REST_MS, and the holder extends the lease there again in the
+ * meantime. Without this, a waiter would keep a lone vote for as long as it waits, and the lease would live on a bare quorum,
+ * until the next failure ended it. The vote of a claim that is about to be undone is gone by then, too.
  *
  * These extensions only regain votes. They count for no validity, since their send times differ.
  */
@@ -11,11 +11,13 @@ import type { Grant } from '../quorum/grant.js';
 import type { Node, Withdrawn } from '../node/node.js';
 
 /**
- * The pauses before such extensions, in ms. A waiter that reads its pushes is done after the first; the last one comes
- * while the key of a waiter that was busy for the others' time still rests.
+ * The pauses before such extensions, in ms. A waiter that reads its pushes has answered by the end of the first; the last try
+ * comes while the key still rests of a waiter that was busy during the other pauses.
  */
 const PAUSES_MS: readonly number[] = [50, 200, 550];
-/** The first pause is two round trips at least: the waiter hears of it and answers. But no longer than this, in ms. */
+/**
+ * The first pause is two round trips at least, so that the waiter can get the push and answer; but no longer than this, in ms.
+ */
 const LONGEST_MS = 800;
 
 /** How long after a refusal the next such extension is sent, in ms; undefined after the last. @param tries  so far */
@@ -26,7 +28,7 @@ export function pauseMs(nodes: readonly Node[], tries: number): number | undefin
   return Math.min(Math.max(pause, 2 * tripMs), LONGEST_MS);
 }
 
-/** Extends a lease at some masters. @param onRefused  called for each where it was refused again */
+/** Extends a lease at some masters. @param onRefused  called for each master that refused it again */
 type ExtendAt = (
   grant: Grant,
   ttlMs: number,
@@ -34,7 +36,7 @@ type ExtendAt = (
   onRefused: (node: Node) => void,
 ) => void;
 
-/** The pause before such an extension. Whoever ends the lease drops it, like any request for it. */
+/** The pause before such an extension. The end of the lease drops it, like any request for the lease. */
 export class Pause implements Withdrawn {
   timer: Timer | undefined;
   readonly #onDrop: () => void;

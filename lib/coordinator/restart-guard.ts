@@ -38,7 +38,7 @@ export type NodeBootstrap =
       readonly node: string;
       /** It has a marker already, which was left as it is. */
       readonly state: 'unchanged';
-      /** When it votes. Milliseconds from now; 0 where it does already. */
+      /** When it votes. Milliseconds from now; 0 if it votes already. */
       readonly remainingMs: number;
     }
   | {
@@ -64,9 +64,7 @@ export interface RestartGuardTerms extends NodeTimeoutTerms {
   readonly periodMs: number;
 }
 
-/**
- * Masters are asked again after this time at the latest, however long a quarantine lasts: a master may have come back.
- */
+/** The longest time between two questions to the masters, however long a quarantine lasts: a master may have come back. */
 const ASK_AGAIN_MS = 1_000;
 
 export class RestartGuard {
@@ -103,7 +101,7 @@ export class RestartGuard {
     }
   }
 
-  /** Who votes, by the masters' index; empty without a guard. A quarantine that has not begun yet begins with this. */
+  /** Which masters vote, by index; empty without a guard. A quarantine that has not begun yet begins with this call. */
   async votes(): Promise<readonly Outcome[]> {
     const { marker, periodMs } = this.#terms;
     if (periodMs === 0) return [];
@@ -115,7 +113,7 @@ export class RestartGuard {
     return outcomes;
   }
 
-  /** What `votes` gave last. */
+  /** The latest result of `votes`. */
   get lastVotes(): readonly Outcome[] {
     return this.#lastVotes;
   }

@@ -7,11 +7,11 @@ import type { Round } from '../quorum/round.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
 /**
- * The undo of an attempt on every master that may hold its vote. It settles when the masters that refused have answered:
- * their answers tell why.
+ * The undo of an attempt on every master that may hold its vote. It settles when the masters that refused have answered: their
+ * answers give the reason.
  *
  * @param line  where the attempt waited; if it queued, every master may keep a place or a vote
- * @param proposal  for who is handed the vote in its place
+ * @param proposal  the fencing token to propose for the client that is handed the vote in its place
  * @param onFailed  called for each master that did not confirm
  */
 export function undoingOf(

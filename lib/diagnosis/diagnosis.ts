@@ -1,6 +1,6 @@
 /**
- * Is this set of masters fit for locks? Asks each master a few questions, changes nothing on them and claims nothing. This
- * is loaded on the first call of `redlock.diagnose`.
+ * Is this set of masters fit for locks? Asks each master a few questions, changes nothing there and claims nothing. The first
+ * call of `redlock.diagnose` loads this module.
  */
 import { aheadMs } from './clock-comparison.js';
 import { findInData } from './data-findings.js';
@@ -22,11 +22,11 @@ import { percentile } from '../runtime/statistics.js';
 import type { Transport } from '../redis/transport.js';
 import type { Runtime } from '../runtime/runtime.js';
 
-/** What one master was found to be. What is left out is not known. */
+/** What the diagnosis found about one master. A property that is missing is not known. */
 export interface NodeDiagnosis {
   /** The master, by host and port. */
   readonly node: string;
-  /** Whether it answered all that it was asked. */
+  /** Whether it answered all questions. */
   readonly answers: boolean;
   /** The software and its version, as in `Redis 7.0.15`. */
   readonly server?: string;
@@ -37,7 +37,7 @@ export interface NodeDiagnosis {
     /** All but one in a hundred take no longer. */
     readonly p99: number;
   };
-  /** How far its clock is ahead of the first master's whose clock is known, within a round trip. Milliseconds. */
+  /** How far its clock is ahead of that of the first master whose clock is known, to within a round trip. Milliseconds. */
   readonly clockAheadMs?: number;
 }
 
@@ -45,30 +45,30 @@ export interface NodeDiagnosis {
 export interface Diagnosis {
   /** The worst severity among the findings; `fit` without any. */
   readonly verdict: 'fit' | Severity;
-  /** What was found, the worst first. */
+  /** The findings, the worst first. */
   readonly findings: readonly Finding[];
   /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeDiagnosis[];
   /** The smallest rights for what this instance does, as rules of `ACL SETUSER`. */
   readonly rights: readonly string[];
-  /** What the user needs besides, for a diagnosis that knows everything. */
+  /** What the user needs in addition, for a complete diagnosis. */
   readonly rightsToDiagnose: readonly string[];
 }
 
-/** What a diagnosis stands on. */
+/** What a diagnosis runs on. */
 export interface DiagnosisEnvironment extends Runtime {
   readonly transports: readonly Transport[];
 }
 
-/** How it is done. Times in milliseconds. */
+/** The terms of a diagnosis. Times in milliseconds. */
 export interface DiagnosisTerms extends FindingTerms {
   /** How long a master may take for its answers. */
   readonly timeoutMs: number;
-  /** For how long the rate of the clocks is watched; 0 for not at all. */
+  /** How long the rate of the clocks is watched; 0 means not at all. */
   readonly driftOverMs: number;
 }
 
-/** Never rejects. If it is cancelled, it resolves soon, with what is known by then. */
+/** Never rejects. If it is cancelled, it resolves soon, with what is known so far. */
 export async function diagnose(
   { transports, clock, timers, random }: DiagnosisEnvironment,
   terms: DiagnosisTerms,

@@ -1,6 +1,6 @@
 /**
- * Asks one master what `diagnose` wants to know. It only reads. Each question may be refused, and each may stay without an
- * answer: a refusal leaves that point unknown, and silence ends the examination of that master.
+ * Asks one master what `diagnose` wants to know. It only reads. A master may refuse any question, or leave it unanswered: a
+ * refusal leaves that point unknown, and silence ends the examination of that master.
  */
 import type { Clock, Timers } from '../runtime/clock.js';
 import { inPlainWords, isClientTimeout, notConnected, Silence, toError } from '../redis/server-errors.js';
@@ -11,29 +11,29 @@ import { bestOf, type Reading } from './clock-comparison.js';
 import { commandsFor, type Feature, hasPushes } from './rights.js';
 import { ServerInfo } from './server-info.js';
 
-/** How many answers a round trip is measured by, at most. */
+/** How many answers measure the round trip, at most. */
 const TRIPS = 200;
 /** … and for how long. */
 const TRIPS_MS = 1_000;
-/** How often a clock is read; the reading with the shortest round trip counts. */
+/** How many times a clock is read; the reading with the shortest round trip counts. */
 const READINGS = 5;
 const ECHO = 'e';
 /** A key of our own that is never set. */
 const UNSET_KEY = 'quorate:doctor';
 /** Sentinels listen to this channel of each server that they watch. */
 const SENTINELS_CHANNEL = '__sentinel__:hello';
-/** What ends an examination: that the server cannot be used as it is. */
+/** Errors that end an examination: the server cannot be used with this login. */
 const LOGIN = /\b(?:NOAUTH|WRONGPASS)\b/;
 
-/** The settings that are asked for by `CONFIG GET`. */
+/** The settings that `CONFIG GET` asks for. */
 export const SETTINGS = ['appendfsync', 'no-appendfsync-on-rewrite', 'io-threads'] as const;
 /** One of them. */
 export type Setting = (typeof SETTINGS)[number];
 
-/** What one master told. What is undefined is not known. */
+/** What one master answered. A property that is undefined is not known. */
 export interface Facts {
   readonly transport: Transport;
-  /** Why it could not be asked, or not to the end. */
+  /** Why the examination could not begin, or ended early. */
   failure?: Error | undefined;
   /** It wants another user or password. */
   isLoginRefused: boolean;
@@ -43,7 +43,7 @@ export interface Facts {
   readonly settings: Map<Setting, string>;
   /** How many Sentinels listen there. */
   sentinels?: number | undefined;
-  /** The commands that the user may not run; undefined if it could not be asked. */
+  /** The commands that the user may not run; undefined if that is not known. */
   refused?: readonly string[] | undefined;
   /** Why no script can be run. */
   scriptFailure?: Error | undefined;
@@ -51,19 +51,19 @@ export interface Facts {
   pushFailure?: Error | undefined;
   first?: Reading | undefined;
   last?: Reading | undefined;
-  /** What the server refused to tell. */
+  /** The questions that the server refused. */
   readonly untold: Set<string>;
 }
 
-/** What an examination stands on. */
+/** The dependencies and terms of an examination. */
 export interface ExaminationTerms {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly stopper: Stopper;
-  /** How long a master may take for all of it. Milliseconds. */
+  /** How long a master may take for the whole examination. Milliseconds. */
   readonly timeoutMs: number;
   readonly features: readonly Feature[];
-  /** Tells the channels of different examinations apart. */
+  /** Distinguishes the channels of different examinations. */
   readonly id: string;
 }
 
@@ -179,7 +179,7 @@ class Examination {
     return reply;
   }
 
-  /** By `PING`, or by what the user may do instead. */
+  /** By `PING`, or by another command that the user may run. */
   async #measureTrips(): Promise<void> {
     const { clock } = this.#terms;
     const questions: (readonly [Command['name'], ...string[]])[] = [

@@ -1,6 +1,6 @@
 /**
- * The smallest rights for what is used, as in docs/OPERATION.md. Specs compare both, and run the library under exactly
- * these.
+ * The smallest rights for the features in use, as in docs/OPERATION.md. Specs compare the two, and run the library with
+ * exactly these rights.
  */
 import { PUSH_CHANNELS, RESERVED } from '../protocol/keys.js';
 
@@ -33,7 +33,7 @@ export function commandsFor(features: readonly Feature[]): readonly string[] {
   return [...new Set(features.flatMap((feature) => COMMANDS[feature]))];
 }
 
-/** Whether waiters are told by pushes. */
+/** Whether pushes notify waiters. */
 export function hasPushes(features: readonly Feature[]): boolean {
   return features.includes('exclusive') || features.includes('shared');
 }
@@ -45,10 +45,10 @@ export function rulesFor(features: readonly Feature[], keyPrefix: string): reado
   return [...keys, 'resetchannels', ...channels, ...commandsFor(features).map((name) => `+${name}`)];
 }
 
-/** What the doctor asks beside that. It works without, and then says what it does not know. */
+/** The rights for the doctor's other questions. It works without them, and then says what it does not know. */
 export const DOCTORS_RULES: readonly string[] = ['+ping', '+time', '+info', '+config|get', '+pubsub|numsub'];
 
-/** A prefix stands for itself in a pattern. */
+/** Escapes a prefix, so that a pattern matches it literally. */
 function escaped(prefix: string): string {
   return prefix.replace(/[\\*?[\]]/g, '\\$&');
 }

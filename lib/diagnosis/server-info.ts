@@ -1,6 +1,6 @@
 /**
- * What a server tells about itself by `INFO`. Forks leave lines out or add some, so each is read on its own, and one that is
- * missing is not known.
+ * What a server says about itself in `INFO`. Forks omit lines or add some, so each line is read on its own, and a missing one
+ * means that the value is not known.
  */
 export class ServerInfo {
   readonly #lines = new Map<string, string>();
@@ -22,7 +22,7 @@ export class ServerInfo {
     return Number.isFinite(number) ? number : undefined;
   }
 
-  /** Valkey tells its own version beside that of the Redis that it is compatible with. */
+  /** Valkey reports its own version, and that of the Redis that it is compatible with. */
   get software(): Software {
     const valkey = this.text('valkey_version');
     if (valkey !== undefined) return { name: 'Valkey', version: valkey, redisVersion: this.#redisVersion };
@@ -38,7 +38,7 @@ export class ServerInfo {
   }
 }
 
-/** What serves. */
+/** The server software. */
 export interface Software {
   readonly name: string;
   readonly version: string;
@@ -46,7 +46,7 @@ export interface Software {
   readonly redisVersion: string;
 }
 
-/** Lines by which forks that are not tested give themselves away. */
+/** Lines by which untested forks are recognised. */
 const OTHERS: readonly (readonly [line: string, name: string])[] = [
   ['dragonfly_version', 'Dragonfly'],
   ['garnet_version', 'Garnet'],

@@ -1,4 +1,4 @@
-/** What is found about the masters together: their number, their clocks, two that are one. Pure. */
+/** Findings about the masters as a set: their number, their clocks, two addresses of one server. Pure. */
 import { BACK_US } from '../protocol/lua/fence-bounds.js';
 import { quorumOf } from '../protocol/quorum.js';
 import { percentile } from '../runtime/statistics.js';
@@ -7,13 +7,13 @@ import type { Facts } from './examination.js';
 import type { FindingTerms, Remark, RemarkOn } from './finding.js';
 import { counted, shownMs } from './master-findings.js';
 
-/** A master is much slower than the others from so many times their round trip on … */
+/** A master is much slower than the others if its round trip is this many times theirs … */
 const TIMES_SLOWER = 10;
-/** … and if it is so much longer: nobody notices less, and a busy machine differs by as much. */
+/** … and this much longer, in ms: nobody notices less, and round trips to a busy machine vary by as much. */
 const SLOWER_BY_MS = 5;
-/** Clocks that NTP keeps are nearer than this. */
+/** Clocks under NTP are closer together than this. */
 const APART_MS = 100;
-/** Half of what a fencing token may lie back (protocol A2): from there on a grant takes a second round trip. */
+/** Half of the distance by which a fencing token may lag (protocol A2): beyond it, a grant takes a second round trip. */
 const TOO_FAR_MS = BACK_US / 2_000;
 
 export function findInSet(all: readonly Facts[], terms: FindingTerms): readonly RemarkOn[] {
@@ -81,7 +81,7 @@ function ofFailures(all: readonly Facts[]): readonly RemarkOn[] {
   });
 }
 
-/** Each against the others: one that is near must not make all others slow, nor may the slow ones hide each other. */
+/** Compares each with the others: one near master must not make all others look slow, and slow ones must not hide each other. */
 function ofTrips(all: readonly Facts[]): readonly RemarkOn[] {
   const usual = all.flatMap((facts) => {
     const ms = facts.failure === undefined ? percentile(facts.tripsMs, 0.5) : undefined;
@@ -104,7 +104,7 @@ function ofTrips(all: readonly Facts[]): readonly RemarkOn[] {
   });
 }
 
-/** The run id is the process's; an address may lead to the same process by another way. */
+/** The run id identifies the process; two addresses may lead to the same process. */
 function ofTwins(all: readonly Facts[]): readonly RemarkOn[] {
   const byProcess = new Map<string, Facts[]>();
   for (const facts of all) {

@@ -15,7 +15,7 @@ import { LEAD, type LeadMessage } from '../telemetry/channels.js';
 /** How a routine of `lead` ended. */
 export type LeadEnd =
   | { readonly kind: 'returned' | 'aborted'; readonly reason: unknown; readonly error: unknown }
-  /** It threw, and nothing had told it to stop. */
+  /** It threw, and nothing had asked it to stop. */
   | { readonly kind: 'failed'; readonly reason: undefined; readonly error: unknown };
 
 const RETURNED: LeadEnd = Object.freeze({ kind: 'returned', reason: undefined, error: undefined });

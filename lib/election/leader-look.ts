@@ -1,4 +1,4 @@
-/** Who leads, from what the masters say: pure. */
+/** Derives the leader from the masters' answers. Pure. */
 import type { NoteReading } from '../protocol/note-requests.js';
 import type { NoteReadings } from '../lease/notes.js';
 import type { Leader } from './public.js';
@@ -9,10 +9,10 @@ export type LeaderLook =
   | { readonly kind: 'leader'; readonly leader: Leader; readonly remainingMs: number }
   /** A quorum answered, and no quorum names one. */
   | { readonly kind: 'nobody' }
-  /** Too few masters answered to say either. */
+  /** Too few masters answered to decide. */
   | { readonly kind: 'unknown' };
 
-/** A master names whoever has its vote, if the value there is that holder's. */
+/** A master names the holder of its vote, if the value there is that holder's. */
 export function lookAt({ readings, isComplete }: NoteReadings, quorum: number): LeaderLook {
   const named = new Map<number, NoteReading[]>();
   for (const reading of readings) {
@@ -22,7 +22,7 @@ export function lookAt({ readings, isComplete }: NoteReadings, quorum: number): 
   for (const [fence, by] of named) {
     if (by.length < quorum) continue;
     const latest = by.reduce((one, other) => (other.seq > one.seq ? other : one));
-    // the quorum lasts until so many votes are gone that fewer than a quorum are left
+    // the quorum lasts until fewer than a quorum of votes are left
     const times = by.map(({ remainingMs }) => remainingMs).sort((a, b) => b - a);
     return {
       kind: 'leader',

@@ -1,10 +1,10 @@
 /**
  * A leadership: a lease on the election's lock, and the value beside its votes.
  *
- * The lease is renewed as any other. The value is written anew each third of the ttl, by a timer of its own: the same write
- * as the first one, which changes nothing where it is there, lets it live on with its vote, and brings it to masters that
- * have missed it. So renewals stay what they are for all locks, and a value outlives its vote by one ttl at most. Each
- * write is pushed, which tells those who watch that the leader is there.
+ * The lease is renewed like any other. A timer of its own writes the value again every third of the ttl. This repeats the
+ * first write: where the value is already there, it changes nothing but extends its life along with the vote, and it brings
+ * the value to masters that missed it. So renewals are the same as for all locks, and a value outlives its vote by one ttl at
+ * most. A push follows each write, and shows observers that the leader is alive.
  */
 import type { Timer } from '../runtime/clock.js';
 import type { Coordination } from '../lease/coordination.js';
@@ -16,11 +16,11 @@ import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import { checkValue } from './options.js';
 import type { Leadership as PublicLeadership } from './public.js';
 
-/** The value is written anew after this part of the ttl, and sooner if no quorum has taken it. */
+/** The parts of the ttl after which the value is written again: usually, and if no quorum has taken it. */
 const REWRITE_AT = 1 / 3;
 const REWRITE_SOON_AT = 1 / 12;
 
-/** What a leadership is made with. */
+/** The parts of a leadership. */
 export interface LeadershipTerms {
   readonly lease: Lease;
   readonly notes: Notes;
@@ -48,7 +48,7 @@ export class Leadership implements PublicLeadership {
     this.fence = lease.fence ?? 0; // elections are fenced
   }
 
-  /** The lease under a leadership, for onlookers that must not disturb it. */
+  /** The lease under a leadership, for observers that must not disturb it. */
   static leaseOf(leadership: PublicLeadership): Lease | undefined {
     return #lease in leadership ? leadership.#lease : undefined;
   }
@@ -92,7 +92,7 @@ export class Leadership implements PublicLeadership {
     this.#seq++;
     const error = await this.write();
     if (error === undefined) return;
-    this.assertHeld(); // why it leads no longer says more
+    this.assertHeld(); // the reason why it leads no longer says more
     throw error;
   }
 
@@ -118,12 +118,12 @@ export class Leadership implements PublicLeadership {
     return printed(this, 'Leadership', ...given);
   }
 
-  /** Runs a routine while it leads, and resigns. */
+  /** Runs a routine while it leads, and then resigns. */
   run<T>(routine: () => Promise<T> | T): Promise<T> {
     return this.#coordination.run(this.#lease, this, routine);
   }
 
-  /** Writes the value, now and again until the end. @returns the error if no quorum has taken it this time */
+  /** Writes the value now, and repeatedly until the end. @returns the error if no quorum has taken it this time */
   async write(): Promise<RedlockError | undefined> {
     const { fence } = this;
     const note = { fence, seq: this.#seq, text: this.#value, lifeMs: this.ttlMs };
@@ -145,7 +145,7 @@ export class Leadership implements PublicLeadership {
     });
   }
 
-  /** Votes first: the next leader need not wait for the value to go, and takes its place. */
+  /** Gives the votes back first: the next leader need not wait for the old value to go, since its own replaces it. */
   async #resign(): Promise<RedlockError | undefined> {
     const isAgain = this.#isOver;
     this.#isOver = true;

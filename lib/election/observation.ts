@@ -1,10 +1,10 @@
 /**
- * Watching who leads. Masters push each write of a leader's value, and each resignation, on the election's channel; a push
- * with something new is followed by a look at all masters, since one master's word is not a quorum's.
+ * Watches for the leader. Masters push each write of a leader's value, and each resignation, on the election's channel. A
+ * push with something new causes a look at all masters, since one master is not a quorum.
  *
- * Nothing is asked while pushes come: a leader's value is written anew each third of its ttl. A look follows when the
- * leader's votes would be over, when nothing was heard for half a minute, and each second while too few masters push. So
- * a lost push delays what is told, and the latest leader is told in any case.
+ * No requests are sent while pushes come: a leader's value is written again every third of its ttl. A look follows when the
+ * leader's votes would be over, when no push came for half a minute, and every second while too few masters push. So a lost
+ * push delays an announcement, and the latest leader is announced in any case.
  */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
@@ -16,18 +16,18 @@ import type { LeaderLook } from './leader-look.js';
 import type { Leader } from './public.js';
 import { isAtLeast } from './seen-leaders.js';
 
-/** How long nothing is asked while nothing is heard, in ms. */
+/** How long to wait for a push before a look, in ms. */
 const QUIET_MS = 30_000;
 /** The same while fewer than a quorum of masters push, or too few have answered. */
 const BLIND_MS = 1_000;
-/** A look at the end of a leader's votes comes this much later. */
+/** How long after the end of a leader's votes the look follows, in ms. */
 const MARGIN_MS = 10;
 
 /** What an observation needs of its election. */
 export interface Observed {
   readonly coordination: Coordination;
   readonly channel: string;
-  /** Looks at all masters. What it shows as a leader may be told. */
+  /** Looks at all masters. A leader that it returns may be announced. */
   look(): Promise<LeaderLook>;
 }
 
@@ -55,13 +55,13 @@ export class Observation implements AsyncIterableIterator<Told> {
   #timer: Timer | undefined;
   #isLooking = false;
   #isToLookAgain = false;
-  /** What was seen last; undefined before the first look. */
+  /** The leader at the last look; undefined before the first look. */
   #latest: Told | undefined;
-  /** When that leader's votes are over at each master unless it is heard of again, by the master's index. */
+  /** When that leader's vote is over at each master unless another push comes, by the master's index. */
   #overAtMs: number[] = [];
-  /** Told last; undefined before the first time. */
+  /** The last one announced; undefined before the first. */
   #told: Told | undefined;
-  /** Calls of `next` that wait; bounded by their callers. */
+  /** Calls of `next` that wait; the callers bound them. */
   readonly #waiting: Waiting[] = [];
   #error: RedlockError | undefined;
 
@@ -114,7 +114,7 @@ export class Observation implements AsyncIterableIterator<Told> {
     this.#finish(isClosed ? new RedlockError('CLOSED', 'the instance was closed.') : undefined);
   }
 
-  /** What was pushed before is not known. */
+  /** Earlier pushes were missed, so it looks. */
   #onOpen(index: number): void {
     if (this.#state !== 'watching') return;
     this.#open.add(index);
@@ -135,7 +135,7 @@ export class Observation implements AsyncIterableIterator<Told> {
     }
     const pushed = { fence: toInteger(fence) ?? 0, seq: toInteger(seq) ?? 0 };
     if (latest === undefined || !isAtLeast(latest, pushed)) return this.#look();
-    if (latest.fence !== pushed.fence) return; // an earlier leader's, which came late
+    if (latest.fence !== pushed.fence) return; // a late push of an earlier leader
     this.#overAtMs[index] = this.#observed.coordination.clock.earliest() + Number(ms);
     this.#arm();
   }
@@ -167,14 +167,14 @@ export class Observation implements AsyncIterableIterator<Told> {
     }
   }
 
-  /** When fewer than a quorum of its votes are left. */
+  /** When fewer than a quorum of the leader's votes will be left. */
   get #quorumOverAtMs(): number {
     if (this.#latest === null) return Infinity;
     const { quorum } = this.#observed.coordination.coordinator;
     return [...this.#overAtMs].sort((a, b) => b - a)[quorum - 1] ?? 0;
   }
 
-  /** Sets the timer for the next look, if nothing is heard until then. */
+  /** Sets the timer for the next look, if no push comes before. */
   #arm(isUnknown = false): void {
     if (this.#state !== 'watching' || this.#isLooking) return;
     const { clock, coordinator } = this.#observed.coordination;
@@ -204,7 +204,7 @@ export class Observation implements AsyncIterableIterator<Told> {
     this.#answerAll();
   }
 
-  /** The error is told once, as by a generator. */
+  /** The error is reported once, as by a generator. */
   #answerAll(): void {
     for (const { resolve, reject } of this.#waiting.splice(0)) {
       const error = this.#error;

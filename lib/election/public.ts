@@ -1,8 +1,8 @@
-/** Elections as users see them. All of it is interfaces, so that a test can put a fake in the place of an election. */
+/** Elections as users see them. All of them are interfaces, so that a test can use a fake election. */
 import type { AnyLease } from '../lease/public.js';
 import type { Listenable } from '../runtime/listenable.js';
 
-/** Who leads, as a quorum of masters says. */
+/** The leader, as named by a quorum of masters. */
 export interface Leader {
   /** What the leader proclaimed. Anybody who may read the masters can read it: never a secret. */
   readonly value: string;
@@ -12,7 +12,7 @@ export interface Leader {
   readonly seq: number;
 }
 
-/** What makes elections differ from the instance's locks. */
+/** How an election differs from the instance's locks. */
 export interface ElectionOptions {
   /**
    * How long a leader that died keeps others out. Milliseconds, a safe integer that leaves room for drift.
@@ -23,7 +23,7 @@ export interface ElectionOptions {
 
 /** Options of `campaign`. */
 export interface CampaignOptions {
-  /** Ends the wait: the call rejects with `ABORTED`. Has no effect on a leadership that was won. */
+  /** Ends the wait: the call rejects with `ABORTED`. It has no effect on a leadership that was won. */
   readonly signal?: AbortSignal | undefined;
   /** How long to wait in line. Milliseconds; 0 makes one attempt. @default Infinity */
   readonly waitMs?: number | undefined;
@@ -35,7 +35,7 @@ export interface ObserveOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Events of an election: what becomes of this process where it calls `lead`. */
+/** Events of an election: what happens to a process that calls `lead`. */
 export interface ElectionEvents {
   /** This process leads from here on. */
   readonly leading: {
@@ -52,8 +52,8 @@ export interface ElectionEvents {
     readonly error: unknown;
   };
   /**
-   * A campaign found no quorum of masters, and goes on: told once for each outage. Or it failed otherwise, and the next one
-   * follows.
+   * A campaign found no quorum of masters, and goes on: reported once for each outage. Or it failed otherwise, and the next
+   * one follows.
    */
   readonly failed: {
     /** Why: `NO_QUORUM`, `QUARANTINED` and the like, with what each master said. */
@@ -65,7 +65,7 @@ export interface ElectionEvents {
 export interface LeadOptions {
   /** What to proclaim at the beginning of each leadership. @default '' */
   readonly value?: string | undefined;
-  /** Ends it: the routine's signal aborts, the leadership is resigned, and `lead` resolves. */
+  /** Ends `lead`: the routine's signal aborts, the process resigns its leadership, and `lead` resolves. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -73,13 +73,13 @@ export interface LeadOptions {
 export interface Leading {
   /** Aborts when the leadership is lost, by the end of its validity at the latest; also when `lead` or the instance is to end. */
   readonly signal: AbortSignal;
-  /** Send it along with each effect: a resource that refuses lower ones is safe from late leaders. */
+  /** The fencing token. Send it along with each effect: a resource that refuses lower tokens is safe from late leaders. */
   readonly fence: number;
-  /** As `leadership.proclaim`. */
+  /** Like `leadership.proclaim`. */
   readonly proclaim: (value: string) => Promise<void>;
 }
 
-/** What runs while its process leads. */
+/** The routine that runs while its process leads. */
 export type LeadRoutine = (leading: Leading) => Promise<void> | void;
 
 /**
@@ -98,7 +98,7 @@ export type LeadRoutine = (leading: Leading) => Promise<void> | void;
 export interface Leadership extends AnyLease {
   /** The fencing token: higher than that of every earlier leadership. */
   readonly fence: number;
-  /** What was proclaimed last. */
+  /** The value that was proclaimed last. */
   readonly value: string;
 
   /**
@@ -119,12 +119,12 @@ export interface Leadership extends AnyLease {
    */
   resign(): Promise<void>;
 
-  /** As `resign()`, but never rejects. */
+  /** Like `resign()`, but never rejects. */
   release(): Promise<void>;
 }
 
 /**
- * One leader at a time among those who campaign under a name. The lock behind it is the exclusive lock of that name.
+ * Elects one leader at a time among the candidates for a name. The lock behind it is the exclusive lock of that name.
  *
  * @example
  * ```ts
@@ -141,25 +141,25 @@ export interface Election extends Listenable<ElectionEvents> {
   /**
    * Waits in line until it leads. A candidate that gives up leaves nothing behind.
    *
-   * @param value  what `leader()` and `observe()` tell of this leader: well-formed Unicode of at most 4,096 bytes in UTF-8.
-   *   Anybody who may read the masters can read it: never a secret. Empty where it is left out
+   * @param value  the value that `leader()` and `observe()` show for this leader: well-formed Unicode of at most 4,096 bytes
+   *   in UTF-8. Anybody who may read the masters can read it: never a secret. Empty if it is omitted
    * @throws RedlockError as `redlock.acquire` does
    */
   campaign(value?: string, options?: CampaignOptions): Promise<Leadership>;
 
   /**
-   * Who leads: the one whom a quorum of masters names, with what it proclaimed last; null where they name nobody, or too few
-   * answer. It may be outdated when it arrives: for display and routing, not for exclusion. Within one instance it never goes
-   * back to an earlier leader or value.
+   * Resolves with the leader that a quorum of masters names, and its latest value; with null if they name nobody, or too few
+   * answer. The answer may be outdated when it arrives: use it for display and routing, not for exclusion. Within one
+   * instance it never goes back to an earlier leader or value.
    *
    * @throws RedlockError `CLOSED`
    */
   leader(): Promise<Leader | null>;
 
   /**
-   * Tells who leads, now and after each change; null for nobody. Changes that follow each other quickly may be skipped; the
-   * latest never is. Masters push changes; they are asked only if nothing is heard of a leader, and every half a minute if
-   * there is none. Ends with its signal.
+   * Yields the leader, now and after each change; null for nobody. It may skip changes that follow each other quickly, but
+   * never the latest one. Masters push changes; the instance asks them only if no push about a leader comes, and every half a
+   * minute while there is no leader. Ends with its signal.
    *
    * @throws RedlockError `INVALID_ARGUMENT` · when iterating: `CLOSED`
    *
@@ -174,11 +174,11 @@ export interface Election extends Listenable<ElectionEvents> {
 
   /**
    * Campaigns, runs the routine while this process leads, and campaigns again, until its signal ends it; then it resolves.
-   * A routine that returns resigns, and its process is a candidate again. After a loss its signal aborts, and the next
-   * campaign begins when the routine has ended.
+   * When the routine returns, the process resigns and is a candidate again. After a loss the routine's signal aborts, and the
+   * next campaign begins when the routine has ended.
    *
-   * A routine that throws before its signal aborts has failed: the leadership is resigned, and `lead` rejects with that
-   * error. What it throws after that is in the event `ended` only.
+   * A routine that throws before its signal aborts has failed: the process resigns, and `lead` rejects with that error. An
+   * error that it throws later is in the event `ended` only.
    *
    * @throws RedlockError `CLOSED` · `WRONG_KIND`, `MISCONFIGURED`: no campaign can succeed · `INVALID_ARGUMENT`
    */

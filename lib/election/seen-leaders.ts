@@ -1,7 +1,7 @@
-/** The latest leaders that an instance has told of, so that it never goes back to an earlier one. */
+/** The latest leaders that an instance has announced, so that it never goes back to an earlier one. */
 import type { Leader } from './public.js';
 
-/** How many elections are remembered: those that were looked at last. */
+/** How many elections are remembered: those with the latest looks. */
 const MOST_ELECTIONS = 1_000;
 
 /** Whether the first is later than the second, or the same. */
@@ -13,8 +13,8 @@ export class SeenLeaders {
   readonly #latest = new Map<string, Leader>();
 
   /**
-   * A quorum names this leader. @returns what may be told: the latest value of that leader that was seen, or null if it is
-   * an earlier leader than one that was told of
+   * A quorum names this leader. @returns what may be announced: the latest value seen of that leader, or null if it is
+   * earlier than a leader that was announced
    */
   see(election: string, leader: Leader): Leader | null {
     const latest = this.#latest.get(election);

@@ -1,10 +1,10 @@
 /**
- * quorate/fence: the guard that stands at the resource. It takes the fence of whoever wants to write, remembers the
- * highest for each resource, and refuses what is lower: the late write of a holder that was paused past its lease.
+ * quorate/fence: the guard at the resource. It takes the fence of each writer, remembers the highest for each resource, and
+ * refuses lower ones: the late write of a holder that was paused past its lease.
  *
- * What it assumes: fences rise with every grant of a resource (`lease.fence`), every write to the resource goes by one
- * guard's memory, that memory is kept for as long as a late write can come, and check and effect are one step there.
- * docs/FENCING.md says how to have the last two. It knows nothing of locks, masters, clocks or connections.
+ * What it assumes: fences rise with every grant of a resource (`lease.fence`), one guard's memory checks every write to the
+ * resource, that memory is kept for as long as a late write can come, and check and effect are one step there.
+ * docs/FENCING.md says how to ensure the last two. It knows nothing of locks, masters, clocks or connections.
  */
 export { MemoryFence } from './memory.js';
 export { RedisFence, type RedisFenceClient, type RedisFenceOptions } from './redis.js';

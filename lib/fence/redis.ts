@@ -10,7 +10,7 @@ import { checkNames } from '../input/option-names.js';
 import { scriptDigest } from '../redis/script.js';
 import { messageOf, requireFence, staleFence, storedDigits, wrongKind } from './refusal.js';
 
-/** What is needed of a client: an ioredis `Redis` or `Cluster`, of version 5 or 6, has it. */
+/** What the guard needs of a client: an ioredis `Redis` or `Cluster`, of version 5 or 6, has it. */
 export interface RedisFenceClient {
   /** EVAL: runs a script by its source. */
   eval(script: string, numKeys: number, ...args: string[]): Promise<unknown>;
@@ -20,17 +20,17 @@ export interface RedisFenceClient {
 
 /** Options of `new RedisFence`. */
 export interface RedisFenceOptions {
-  /** Stands before each resource in the keys. All who write to a resource use the same. @default 'quorate:accepted:' */
+  /** The prefix of each resource in the keys. All writers to a resource use the same prefix. @default 'quorate:accepted:' */
   readonly keyPrefix?: string | undefined;
   /**
-   * A key that nobody asked for during so many ms is forgotten; every call, refused ones too, starts that time again. A
-   * whole number from 1 on. It must outlive every late write: one that comes after it is accepted. All who write to a
-   * resource use the same. @default undefined: keys are kept for ever
+   * How long a key is remembered without a call, in ms; every call, even a refused one, starts that time again. A whole
+   * number from 1 on. It must outlast every late write: one that comes after it is accepted. All writers to a resource use
+   * the same time. @default undefined: keys are kept for ever
    */
   readonly ttlMs?: number | undefined;
 }
 
-/** The text of what `error` says in Lua begins so. */
+/** The prefix of the texts that `error` gives in Lua. */
 const COMPLAINT = 'quorate: ';
 
 /**
@@ -83,11 +83,11 @@ return isAccepted and '${ACCEPTED}' or highest`;
 export class RedisFence {
   /**
    * Source of a Lua function to put at the head of a script of your own, so that check and effect are one step:
-   * `quorate_accepts(key, fence)`, or with a ttl in ms as third argument. It returns true, and then the fence is
-   * remembered; or false and the highest that was accepted, as a text. It fails, and nothing is written, for a fence that
-   * is no positive safe integer and a key that holds something else. The key is one of your KEYS; `keyPrefix` + resource
-   * is the one that `accepts` uses. It stands in the database that your script is in: where that is another than 0, begin
-   * the script with `redis.call('SELECT', n)`, as `accepts` does.
+   * `quorate_accepts(key, fence)`, or with a ttl in ms as third argument. It returns true, and then the fence is remembered;
+   * or false and the highest that was accepted, as a text. It fails, and nothing is written, for a fence that is no positive
+   * safe integer and a key that holds something else. The key is one of your KEYS; `keyPrefix` + resource is the one that
+   * `accepts` uses. It is in the database that your script runs in: if that is not 0, begin the script with
+   * `redis.call('SELECT', n)`, as `accepts` does.
    *
    * @example
    * ```ts

@@ -1,11 +1,11 @@
-/** What every guard takes, and the ways in which it says no. */
+/** The arguments of every guard, and the ways in which it says no. */
 import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
 
 /** A fence as it is stored: no sign, no leading zero, no exponent. */
 const DIGITS = /^[1-9]\d*$/;
 
 /**
- * The fence as a number that can be compared; whatever is none of the two is refused before anything is sent.
+ * Checks both arguments, before anything is sent. Returns the fence as a number that can be compared.
  *
  * @throws RedlockError `INVALID_ARGUMENT`
  */
@@ -23,19 +23,19 @@ export function requireFence(resource: unknown, fence: unknown): number {
   return fence;
 }
 
-/** `highest`: what was accepted, or a few words where that is not known. */
+/** `highest`: what was accepted, or a few words if that is not known. */
 export function staleFence(resource: string, fence: number, highest: number | string): RedlockError {
   const text = `fence ${fence} for ${show(resource)} is stale: ${highest} was accepted`;
   return new RedlockError('STALE_FENCE', text, { resources: [resource] });
 }
 
-/** What is stored is no fence. The database's own error is the `cause`, where there was one. */
+/** The stored value is not a fence. The database's own error is the `cause`, where there was one. */
 export function wrongKind(resource: string, text: string, ...causes: readonly unknown[]): RedlockError {
   const details = { resources: [resource] };
   return new RedlockError('WRONG_KIND', text, causes.length > 0 ? { ...details, cause: causes[0] } : details);
 }
 
-/** A stored fence as its digits, whatever type a driver gives it; undefined where it is no positive whole number. */
+/** A stored fence as its digits, whatever type a driver gives it; undefined if it is not a positive whole number. */
 export function storedDigits(stored: unknown): string | undefined {
   if (typeof stored !== 'number' && typeof stored !== 'bigint' && typeof stored !== 'string')
     return undefined;
@@ -43,7 +43,7 @@ export function storedDigits(stored: unknown): string | undefined {
   return DIGITS.test(digits) ? digits : undefined;
 }
 
-/** What an error says, of whichever realm it is: under Jest, those of Node are no instances of our `Error`. */
+/** The message of an error of any realm: under Jest, Node's errors are not instances of our `Error`. */
 export function messageOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : '';
 }

@@ -32,7 +32,7 @@ const TABLE = /^[a-z_]\w{0,62}(?:\.[a-z_]\w{0,62})?$/i;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 /** Data that does not fit, constraints, no such schema, names and types. Not 42501 (rights), not 40 (serialization). */
 const SHAPE_STATES = /^(?:22|23|3F|42(?!501))/;
-/** SQLite has no codes that tell these apart. */
+/** SQLite has no codes that distinguish these. */
 const SHAPE_TEXTS =
   /no such (?:table|column)|has no column|ON CONFLICT clause does not match|constraint failed|datatype mismatch|syntax error|cannot (?:store|modify|UPSERT)/;
 
@@ -51,7 +51,7 @@ const SHAPE_TEXTS =
  * ```
  */
 export class SqlFence {
-  /** Makes the table where it is missing: `resource` text, the key, and `fence` bigint. */
+  /** Creates the table if it is missing: `resource` text, the key, and `fence` bigint. */
   readonly createTable: string;
   /**
    * One statement, the same for PostgreSQL and SQLite: `$1` is the resource, `$2` the fence. One row, with the fence, when

@@ -1,7 +1,7 @@
-/** Names of options: one that is none here is refused, with the one that may have been meant. */
+/** Checks names of options: refuses an unknown one, and suggests the one that may have been meant. */
 import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
 
-/** What the `redlock` package, 4 and 5, calls an option; what it is here; and how the two differ, where they do. */
+/** The names of options in the `redlock` package, versions 4 and 5; their names here; and how the two differ, if they do. */
 const OF_REDLOCK: ReadonlyMap<string, readonly [option: string, difference: string]> = new Map([
   ['retryCount', ['waitMs', ', how long to go on trying']],
   ['retryDelay', ['retry', ': { minDelayMs, maxDelayMs }, between which each wait is drawn']],
@@ -14,7 +14,7 @@ const ONLY_OF_REDLOCK = [
   ...['acquireScript', 'extendScript', 'releaseScript', 'lockScript', 'unlockScript'],
   'db',
 ];
-/** The same for all calls of an instance. */
+/** Options that are the same for all calls of an instance. */
 const OF_INSTANCES = ['driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters'];
 const SECRET = /pass|secret|token/i;
 
@@ -31,7 +31,7 @@ export function checkNames(what: string, given: object, known: readonly string[]
   }
 }
 
-/** `redlock` takes a duration where options stand here. */
+/** `redlock` takes a duration in place of these options. */
 function noOptions(what: string, given: unknown, known: readonly string[]): RedlockError {
   const isTtl = typeof given === 'number' && known.includes('ttlMs');
   return invalidArgument(what, given, 'an object', isTtl ? `say { ttlMs: ${given} }` : undefined);
@@ -51,7 +51,7 @@ function hintFor(name: string, known: readonly string[]): string {
 const COMPARED_LENGTH = 40;
 const SHORTEST_PART = 3;
 
-/** The known name that is most like it; undefined where none is. */
+/** The known name that is most like it; undefined if none is. */
 function nearestOf(name: string, known: readonly string[]): string | undefined {
   const given = stemOf(name.slice(0, COMPARED_LENGTH));
   const [nearest] = known
@@ -63,7 +63,7 @@ function nearestOf(name: string, known: readonly string[]): string | undefined {
   return nearest?.option;
 }
 
-/** Without its unit, a plural, and how its words are joined. */
+/** The name without its unit, its plural, and the marks that join its words. */
 function stemOf(name: string): string {
   return name
     .toLowerCase()
@@ -71,7 +71,7 @@ function stemOf(name: string): string {
     .replace(/m?s$/, '');
 }
 
-/** How many letters one text is from the other; a text that has the other for a part is near to it. */
+/** How many letters one text is from the other; a text that contains the other counts as near. */
 function lettersBetween(one: string, other: string): number {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   if (one !== other && short.length >= SHORTEST_PART && long.includes(short)) return 1;

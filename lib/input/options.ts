@@ -1,6 +1,6 @@
 /**
- * Options are resolved once, at the door, into frozen objects without optional fields. Wrong input throws
- * `INVALID_ARGUMENT` before anything is sent, naming the option and the value.
+ * Options are resolved once, at entry, into frozen objects without optional fields. Wrong input throws `INVALID_ARGUMENT`
+ * before anything is sent, naming the option and the value.
  */
 import { isCount, isName, isSignal } from './given.js';
 import { invalidArgument } from '../runtime/errors.js';
@@ -16,23 +16,22 @@ export interface RetryOptions {
   readonly maxDelayMs?: number | undefined;
 }
 
-/** What can be set for an instance and, with another value, for one call. */
+/** Options of an instance that a call can override. */
 interface SharedOptions {
   /**
-   * How long a lease lives without renewal, and for how long a crashed holder blocks the others. Milliseconds, a safe
-   * integer that leaves room for drift (`ttlMs > ttlMs · driftFactor + 2`). @default 30_000
+   * How long a lease lives without renewal, and so how long a crashed holder blocks the others. Milliseconds, a safe integer
+   * that leaves room for drift (`ttlMs > ttlMs · driftFactor + 2`). @default 30_000
    */
   readonly ttlMs?: number | undefined;
   /**
-   * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. Has no effect on
+   * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. It has no effect on
    * `tryAcquire`. @default 10_000
    */
   readonly waitMs?: number | undefined;
   /**
-   * How long an attempt waits for masters that do not answer. Milliseconds, at least 1. By default it follows the
-   * network: twice the round trip that a quorum of the masters keeps, as measured, with a margin for its variation (RFC
-   * 6298). It is then from min(ttlMs / 10, 200) to min(ttlMs / 4, 980), and at that upper bound before anything is
-   * measured.
+   * How long an attempt waits for masters that do not answer. Milliseconds, at least 1. By default it follows the network:
+   * twice the measured round trip that a quorum of the masters keeps, with a margin for its variation (RFC 6298). It is then
+   * between min(ttlMs / 10, 200) and min(ttlMs / 4, 980), and at that upper bound before the first measurement.
    * @default twice the measured round trip
    */
   readonly nodeTimeoutMs?: number | undefined;
@@ -55,10 +54,10 @@ interface SharedOptions {
   readonly fair?: boolean | undefined;
   /**
    * How a lock is handed over to this waiter. `direct`: the release gives it the lock for its whole ttl, so it holds one
-   * round trip after the release; if it dies once it was handed the lock, that costs the others its ttl. `reserve`: the
-   * release reserves the lock for a second, and the waiter claims it, which takes one more round trip; if it dies in
-   * between, that costs the others a second. For a long ttl and waiters that are often killed, say. Has no effect where
-   * nobody waits in line, on locks that several may hold, or on several resources at once: these are reserved.
+   * round trip after the release; if it dies after the hand-over, that costs the others its ttl. `reserve`: the release
+   * reserves the lock for a second, and the waiter claims it, which takes one more round trip; if it dies in between, that
+   * costs the others a second. This suits a long ttl and waiters that are often killed. It has no effect if nobody waits in
+   * line, on locks that several may hold, or on several resources at once: these are reserved.
    * @default 'direct'
    */
   readonly handOver?: HandOver | undefined;
@@ -76,18 +75,18 @@ export interface RedlockOptions extends SharedOptions {
    * including, 1. @default 0.01
    */
   readonly driftFactor?: number | undefined;
-  /** Stands before each resource's name in the masters' keys. @default '' */
+  /** The prefix of each resource's name in the masters' keys. @default '' */
   readonly keyPrefix?: string | undefined;
   /**
    * How many calls of this instance may wait for a lock at a time, in a queue or between attempts. A call beyond them ends
-   * after its first attempt as it would with `waitMs: 0`: with `LOCK_TAKEN`, where others hold the lock. A whole number from
-   * 0 on, or `Infinity`. @default Infinity
+   * after its first attempt as it would with `waitMs: 0`: with `LOCK_TAKEN`, if others hold the lock. A whole number from 0
+   * on, or `Infinity`. @default Infinity
    */
   readonly maxWaiters?: number | undefined;
   /**
-   * A master that lost data, or came back and may have, gives no vote for so long. Milliseconds: at least the longest
-   * ttl that any client uses, with its drift, and the same in all clients of these masters; 0 switches it off. Needs
-   * Redis 7.0; not with a Redis Cluster among the masters. A first start needs `redlock.bootstrap()`. @default 0
+   * How long a master gives no vote after it lost data, or came back and may have lost some. Milliseconds: at least the
+   * longest ttl that any client uses, with its drift, and the same in all clients of these masters; 0 switches the guard off.
+   * Needs Redis 7.0; not with a Redis Cluster among the masters. A first start needs `redlock.bootstrap()`. @default 0
    */
   readonly restartGuardMs?: number | undefined;
 }
@@ -105,17 +104,17 @@ export interface AcquireOptions extends SharedOptions {
 }
 
 /**
- * What `using` does where its lease was lost by the time its routine has settled. `signal`: nothing more than
- * `lease.signal` does, and the routine's result or error stands. `throw`: it rejects with `LOCK_LOST`.
+ * What `using` does if its lease was lost by the time its routine has settled. `signal`: nothing beyond `lease.signal`, and
+ * it settles as the routine did. `throw`: it rejects with `LOCK_LOST`.
  */
 export type OnLoss = 'signal' | 'throw';
 
-/** What `using` takes beside the options of `acquire`. */
+/** Options of `using` in addition to those of `acquire`. */
 export interface LossOptions {
   /**
-   * With `throw`, `using` rejects with `LOCK_LOST` where the lease was lost by the time the routine has settled, whatever
-   * the routine returned; if it threw, that is the `cause`. Validity decides, as the clock shows it at that instant, not
-   * the signal. A lease that the routine itself released or given away was not lost. @default 'signal'
+   * With `throw`, `using` rejects with `LOCK_LOST` if the lease was lost by the time the routine has settled, whatever the
+   * routine returned; if it threw, its error is the `cause`. Validity by the clock at that instant decides, not the signal. A
+   * lease that the routine itself released or given away was not lost. @default 'signal'
    */
   readonly onLoss?: OnLoss | undefined;
 }
@@ -128,7 +127,10 @@ export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair' | '
 
 /** Options of `bootstrap`. */
 export interface BootstrapOptions {
-  /** Also where there is a marker already: its quarantine ends, and its guard period becomes this instance's. @default false */
+  /**
+   * Also acts on a master that already has a marker: its quarantine ends, and its guard period becomes this instance's.
+   * @default false
+   */
   readonly force?: boolean | undefined;
 }
 
@@ -149,12 +151,12 @@ export interface ReadyOptions {
 export interface CloseOptions {
   /**
    * How long running routines, and holders of leases that were taken by hand, may take to stop, in ms; 0 does not wait,
-   * `Infinity` waits until they have. What is held after it runs out by its ttl. @default 30000
+   * `Infinity` waits until they have. Leases that are still held then run out by their ttl. @default 30000
    */
   readonly drainMs?: number | undefined;
   /**
-   * Releases the leases that were taken by hand (`acquire`, `tryAcquire`, `adopt`) at once: nobody works under them any
-   * more. Those of running routines are not touched. @default false
+   * Releases the leases that were taken by hand (`acquire`, `tryAcquire`, `adopt`) at once: nobody works under them any more.
+   * It does not touch those of running routines. @default false
    */
   readonly releaseHeld?: boolean | undefined;
 }
@@ -202,11 +204,11 @@ export const DEFAULTS = Object.freeze({
   maxDelayMs: 200,
   /** Of `close`'s `drainMs`. */
   drainMs: 30_000,
-  /** Of `using`'s `onLoss`: the routine's result or error stands. */
+  /** Of `using`'s `onLoss`: it settles as the routine did. */
   onLoss: 'signal',
 });
 
-/** What a call without options is given. */
+/** The options of a call without any. */
 export const NO_OPTIONS: Readonly<Record<string, never>> = Object.freeze({});
 
 /** The options of one call, filled in. */
@@ -225,7 +227,7 @@ export interface ResolvedCall {
   readonly maxDelayMs: number;
 }
 
-/** What calls fall back on: the options of an instance, filled in. `nodeTimeoutMs` 0 stands for the default. */
+/** The options of an instance, filled in, which calls fall back on. A `nodeTimeoutMs` of 0 means the default. */
 export interface InstanceTerms extends ResolvedCall {
   readonly driftFactor: number;
   readonly keyPrefix: string;
@@ -234,8 +236,8 @@ export interface InstanceTerms extends ResolvedCall {
 }
 
 /**
- * The options of an instance as they are in force, every default filled in: `redlock.options`. They are those of calls that
- * set none of their own. Frozen.
+ * The options of an instance as they are in force, every default filled in: `redlock.options`. They apply to calls that set
+ * none of their own. Frozen.
  */
 export interface ResolvedOptions {
   /** How long a lease lives without renewal. Milliseconds. */
@@ -243,8 +245,8 @@ export interface ResolvedOptions {
   /** How long `acquire` goes on trying. Milliseconds; 0 for one attempt, `Infinity` without end. */
   readonly waitMs: number;
   /**
-   * How long an attempt waits for masters that do not answer. Milliseconds. Where none was given, it follows the network,
-   * and this is the most that it is with this `ttlMs`: min(ttlMs / 4, 980).
+   * How long an attempt waits for masters that do not answer. Milliseconds. If none was given, it follows the network, and
+   * this is its upper bound with this `ttlMs`: min(ttlMs / 4, 980).
    */
   readonly nodeTimeoutMs: number;
   /** Whether `acquire`, `tryAcquire` and `adopt` renew. `using` does, unless a call says otherwise. */
@@ -253,7 +255,7 @@ export interface ResolvedOptions {
   readonly maxHoldMs: number;
   /** Whether leases get a fencing token. */
   readonly fencing: boolean;
-  /** Whether waiters stand in line. False with a Redis Cluster among the masters, whatever was asked for. */
+  /** Whether waiters wait in line. False with a Redis Cluster among the masters, whatever was asked for. */
   readonly fair: boolean;
   /** How locks are handed over to waiters. */
   readonly handOver: HandOver;
@@ -261,7 +263,7 @@ export interface ResolvedOptions {
   readonly retry: ResolvedRetry;
   /** The share of a ttl that is taken off for drift; 2 ms come on top. */
   readonly driftFactor: number;
-  /** Stands before each resource's name in the masters' keys. */
+  /** The prefix of each resource's name in the masters' keys. */
   readonly keyPrefix: string;
   /** How many calls may wait for a lock at a time; `Infinity` for no bound. */
   readonly maxWaiters: number;
@@ -289,7 +291,7 @@ const SHARED_NAMES = [
 ];
 const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters'];
 
-/** The names that a call takes; `using` renews unless told otherwise. */
+/** The names that a call takes; `using` renews unless an option says otherwise. */
 export const CALL_NAMES = {
   acquire: [...SHARED_NAMES, 'signal'],
   using: [...SHARED_NAMES, 'signal', 'onLoss'],
@@ -320,7 +322,7 @@ export function resolveOptions(given: RedlockOptions = {}): InstanceTerms {
   return Object.freeze({ ...resolveShared(given, base), ...own });
 }
 
-/** What an instance shows of its options: what holds for a call that sets none. */
+/** The options that an instance shows: those that apply to a call that sets none. */
 export function optionsInForce(terms: InstanceTerms, hasCluster: boolean): ResolvedOptions {
   const { by: _, minDelayMs, maxDelayMs, ...rest } = terms;
   return Object.freeze({
@@ -375,7 +377,7 @@ export function resolveCall(
   return resolveShared(given, instance);
 }
 
-/** What a `using` does about a loss. Its other options are checked by `resolveCall`. */
+/** What a `using` does about a loss. `resolveCall` checks its other options. */
 export function resolveOnLoss(given: LossOptions): OnLoss {
   const onLoss = or(given.onLoss, DEFAULTS.onLoss);
   if (onLoss !== 'signal' && onLoss !== 'throw')
@@ -469,7 +471,7 @@ function resolveRetry(
   return { minDelayMs, maxDelayMs };
 }
 
-/** The default stands for `undefined` only: null is a mistake, and 0 and '' are values. */
+/** The default replaces `undefined` only: null is a mistake, and 0 and '' are values. */
 export function or<T>(given: T | undefined, fallback: T): T {
   return given === undefined ? fallback : given;
 }

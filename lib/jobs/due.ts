@@ -1,17 +1,17 @@
-/** Which ticks are due, and which of them are run: pure. */
+/** Which ticks are due, and which of them to run. Pure. */
 import { endedMs, isKept } from './life.js';
 import type { Policy } from './options.js';
 import { type Known, notBeforeMs } from './record.js';
 import { type Schedule, ticksIn } from './schedule.js';
 import type { MissReason, SkipReason } from './public.js';
 
-/** What is to be done under a lease. */
+/** What to do under a lease. */
 export interface Plan {
-  /** The tick to run; undefined if there is none. */
+  /** The tick to run; undefined for no run. */
   readonly run: number | undefined;
-  /** Others are to be run after it. */
+  /** Whether others will be run after it. */
   readonly hasMore: boolean;
-  /** Where there is nothing to run: up to here, ticks are over, and the record does not say so yet. */
+  /** If there is nothing to run: ticks up to here are over, and the record does not say so yet. */
   readonly over: number | undefined;
   /** Ticks up to this instant were looked at. */
   readonly seenMs: number;
@@ -22,7 +22,7 @@ export interface Plan {
 type Miss = Plan['missed'][number];
 type Skip = Plan['skipped'][number];
 
-/** A process that claims knows what it claims for. */
+/** What a claiming process knows about its claim. */
 export interface Claim {
   readonly schedule: Schedule;
   readonly policy: Policy;
@@ -44,7 +44,7 @@ export function planOf(claim: Claim, known: Known): Plan {
   const past: Miss[] = due
     .filter((tick) => tick <= thereMs && tick > newsMs(known))
     .map((tick) => miss(tick, 'not started'));
-  // where the end of its run may be forgotten, it may be done
+  // if masters may have forgotten the end of its run, it may be done
   if (record?.state === 'started')
     past.unshift(miss(record.tick, record.tick > known.sinceMs ? 'interrupted' : 'unknown'));
   const wanted = [...wantedOf(past, policy, known.nowMs, current.length > 0), ...ofCurrent(current, policy)];
@@ -67,7 +67,10 @@ export function planOf(claim: Claim, known: Known): Plan {
   };
 }
 
-/** Up to which instant ticks are run, or may be. Without a record, a process runs what it was there for, if that is fresh. */
+/**
+ * The instant up to which ticks have been run, or may have been. Without a record, a process runs fresh ticks that it was
+ * there for.
+ */
 function doneUpTo({ policy, schedule, thereMs }: Claim, known: Known): number {
   const { isGone, nowMs, record, sinceMs } = known;
   const doneMs = Math.max(record?.tick ?? 0, sinceMs);
@@ -78,12 +81,14 @@ function doneUpTo({ policy, schedule, thereMs }: Claim, known: Known): number {
   return Math.max(doneMs, thereMs, isFresh ? 0 : endedMs(spanMs, nowMs));
 }
 
-/** Ticks up to this instant that nobody was there for are no news: there was no such schedule yet, as far as is known. */
+/**
+ * Ticks up to this instant that nobody was there for do not count as missed: as far as is known, the schedule did not exist yet.
+ */
 function newsMs({ isOther, record }: Known): number {
   return record === undefined || isOther ? Infinity : record.fromMs;
 }
 
-/** Those that may have been run, and forgotten, or whose turn the job of another schedule has overtaken. */
+/** Ticks that may have been run and forgotten, or that the job of another schedule has overtaken. */
 function unknownOf(
   { own = 0, policy, schedule, thereMs }: Claim,
   known: Known,
@@ -98,7 +103,7 @@ function unknownOf(
   return [...(isOvertaken || isForgotten ? [own] : []), ...forgotten].map((tick) => miss(tick, 'unknown'));
 }
 
-/** Those that are made up for. A current tick makes up for all, if one run is enough. */
+/** The missed ticks to make up for. A current tick makes up for all, if one run is enough. */
 function wantedOf(
   past: readonly Miss[],
   policy: Policy,

@@ -1,11 +1,12 @@
 /**
  * A job: at each tick, one process of the fleet runs it.
  *
- * Every process that has the job waits for each tick by the masters' time, and then waits in line for the job's lock. Whoever
- * is handed it reads the job's record under its vote, and runs the tick only if no quorum says that it is begun. Before the
- * run, a quorum notes that it is; after it, that it is done. The lease is released as any other, and the next in line finds
- * the tick done. If the runner dies, the next in line is handed the lock when its votes run out, and finds a tick that was
- * begun and is not done. Where masters fail before a run begins, the process claims again: the tick is still to be run.
+ * Every process that has the job waits for each tick by the masters' time, and then waits in line for the job's lock. The
+ * process that gets the lock reads the job's record under its vote, and runs the tick only if no quorum says that it is
+ * begun. Before the run, a quorum notes that it is begun; after the run, that it is done. The lease is released like any
+ * other, and the next in line finds the tick done. If the runner dies, the next in line gets the lock when the runner's votes
+ * run out, and finds a tick that was begun and is not done. If masters fail before a run begins, the process claims again:
+ * the tick still has to be run.
  */
 import { dateAt } from './date.js';
 import type { Cancellation } from '../runtime/cancellation.js';
@@ -28,17 +29,17 @@ const JOB_EVENT_NAMES: readonly (keyof JobEvents<unknown>)[] = [
   ...(['scheduled', 'started', 'done', 'failed', 'skipped', 'missed', 'otherSchedule'] as const),
 ];
 
-/** How long the masters are left alone after they did not tell their time, in ms. */
+/** How long to wait before asking again masters that did not report their time, in ms. */
 const ASK_AGAIN_MS = 1_000;
-/** A long sleep ends this part of it early, and the masters' time is read again. */
+/** A long sleep ends after this part of it, for another look at the masters' time. */
 const SLEEP_PART = 0.9;
 const SHORT_SLEEP_MS = 1_000;
-/** After a claim that failed, the next one comes after this, in ms; twice as much each time, up to `ASK_AGAIN_MS`. */
+/** The time before the next claim after one that failed, in ms; it doubles each time, up to `ASK_AGAIN_MS`. */
 const CLAIM_AGAIN_MS = 20;
-/** Masters that say that they cannot take part may be full, or replicas for a while. For so long, in ms, a tick waits for them. */
+/** How long a tick waits for masters that say that they cannot take part, in ms: they may be full, or replicas for a while. */
 const HOPELESS_MS = 600_000;
 
-/** What a process claims for: a tick, or what was missed before. */
+/** What a process claims for: a tick, or earlier ticks that were missed. */
 interface Pursuit {
   readonly own: number | undefined;
   /** It is there for all ticks after this instant. */
@@ -108,7 +109,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
     }
   }
 
-  /** @returns false when the schedule was ended meanwhile */
+  /** @returns false if the schedule has ended meanwhile */
   async #knowTime(cancellation: Cancellation): Promise<boolean> {
     while (cancellation.cancelled === undefined) {
       if (await this.#time.refresh()) break;
@@ -127,7 +128,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
     }
   }
 
-  /** Runs what is due, a tick under each lease. @returns up to where ticks are over */
+  /** Runs what is due, one tick under each lease. @returns the instant up to which ticks are over */
   async #pursue(first: Pursuit, cancellation: Cancellation): Promise<number> {
     const { clock, timers } = this.#coordination;
     let [pursuit, overMs] = [first, first.thereMs];
@@ -138,7 +139,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
         const ended = await this.#claim(pursuit, failure);
         hasMore = ended.hasMore;
         overMs = Math.max(overMs, ended.overMs);
-        pursuit = { ...first, own: undefined }; // it was told what became of its own
+        pursuit = { ...first, own: undefined }; // it knows what became of its own
         delayMs = CLAIM_AGAIN_MS;
       } catch (error) {
         if (cancellation.cancelled !== undefined) break;
@@ -164,7 +165,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
     });
   }
 
-  /** Whether nothing is to be hoped for: masters say why they do not take part, and the next tick comes, or time has passed. */
+  /** Whether it is hopeless: masters say why they do not take part, and the next tick has come, or much time has passed. */
   #isLost({ own, thereMs }: Pursuit, error: unknown, sinceMs: number): boolean {
     const next = this.#parts.schedule.next(own ?? thereMs);
     if (!RedlockError.is(error) || LASTING.includes(error.code)) return true;
@@ -172,7 +173,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
     return error.code === 'MISCONFIGURED' && (isNextDue || sinceMs > HOPELESS_MS);
   }
 
-  /** Tells of its tick, and of those that have come since. Where it had none, these are pursued next. */
+  /** Reports its own tick as skipped, and those that have come since. Without a tick of its own, those are pursued next. */
   #giveUp({ own, thereMs }: Pursuit, error: unknown): number {
     if (own === undefined) return thereMs;
     const { policy } = this.#parts.terms;
@@ -188,7 +189,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
   }
 }
 
-/** What time does not mend. */
+/** Errors that time does not mend. */
 const LASTING: readonly string[] = ['INVALID_ARGUMENT', 'WRONG_KIND', 'CLOSED', 'ABORTED'];
 
 /** @throws RedlockError `INVALID_ARGUMENT`, `CLOSED` */
@@ -206,7 +207,7 @@ export async function jobOf<T>(
   return job;
 }
 
-/** What a claim of a job meets while it waits: outages, and locks on the job's name that no client of this library set. */
+/** What a job's claim meets while it waits: outages, and locks on the job's name that no client of this library set. */
 class Meanwhile extends Outages {
   readonly #time: MastersTime;
   #elsewhereMs = 0;

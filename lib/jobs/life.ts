@@ -1,22 +1,22 @@
 /**
- * How long a job's record lives: until the tick after the next, and on for as long as jitter may delay a claim, a distance is
- * to be kept, and missed ticks are wanted, with a margin. So whoever comes to a tick finds what was made of it, and of the one
- * before. Without a record, a tick that is younger than that was not begun.
+ * How long a job's record lives: until the tick after the next, and beyond it for as long as jitter may delay a claim, the
+ * least distance between runs lasts, and missed ticks are wanted, with a margin. So a process that comes to a tick finds what
+ * became of it, and of the one before. If there is no record, a tick younger than a record's life was not begun.
  */
 import type { Schedule } from './schedule.js';
 
-/** Outages over a tick that comes every few seconds, and clocks that are apart, in ms. */
+/** The margin for outages across ticks that come every few seconds, and for clocks that are apart, in ms. */
 const MARGIN_MS = 3_600_000;
-/** A run writes its record again this often, in ms: it may last for many ticks. */
+/** How long after its last write a run writes its record again, in ms: it may last for many ticks. */
 export const REWRITE_MS = MARGIN_MS / 4;
 
-/** @param spanMs  how long it is needed beside its ticks */
+/** @param spanMs  how long it is needed beyond its ticks */
 export function lifeMs(schedule: Schedule, spanMs: number, record: { tick: number; nowMs: number }): number {
   const fromMs = Math.max(record.tick, record.nowMs);
   return afterNext(schedule, fromMs) - record.nowMs + spanMs + MARGIN_MS;
 }
 
-/** Records of ticks whose second successor came before this instant may have ended their lives. */
+/** Records may have expired whose tick has its second successor before this instant. */
 export function endedMs(spanMs: number, nowMs: number): number {
   return nowMs - spanMs - MARGIN_MS / 2;
 }

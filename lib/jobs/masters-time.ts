@@ -1,6 +1,6 @@
 /**
- * The masters' time, as it is known here: the median of their clocks, as read from a quorum, carried on by the local clock.
- * It tells when to claim. Whether a tick is due, and done, is decided by what the masters say under the claim.
+ * The masters' time, as far as this process knows it: the median of a quorum's clocks, carried forward by the local clock. It
+ * says when to claim. What the masters say under the claim decides whether a tick is due, and done.
  */
 import type { Coordination } from '../lease/coordination.js';
 import { clockOf } from '../protocol/replies.js';
@@ -8,7 +8,7 @@ import { clockReading } from '../protocol/request.js';
 import { quorumOf } from '../protocol/quorum.js';
 import { medianOf } from '../runtime/statistics.js';
 
-/** A reading is good for so long: clocks of machines run apart by a millisecond in it, and are seldom set. */
+/** How long a reading is good, in ms: clocks of machines run apart by a millisecond in this time, and are seldom set. */
 const FRESH_MS = 10_000;
 
 export class MastersTime {
@@ -29,7 +29,7 @@ export class MastersTime {
     return this.#readAtMs > -Infinity;
   }
 
-  /** Reads the clocks if the last reading is old. @returns whether the time is known, be it by an older reading */
+  /** Reads the clocks if the last reading is old. @returns whether the time is known, if only by an older reading */
   async refresh(): Promise<boolean> {
     const { clock, coordinator, terms } = this.#coordination;
     if (clock.earliest() - this.#readAtMs < FRESH_MS) return true;
@@ -44,7 +44,7 @@ export class MastersTime {
     return this.isKnown;
   }
 
-  /** A quorum told its clocks, in µs, in replies to what was sent at that instant, and that have just come. */
+  /** A quorum reported its clocks, in µs, in replies that have just come, to requests that were sent at `sentAtMs`. */
   learn(clocksUs: readonly number[], sentAtMs: number): void {
     const nowMs = this.#coordination.clock.earliest();
     this.#aheadMs = medianOf(clocksUs) / 1_000 - (sentAtMs + nowMs) / 2;

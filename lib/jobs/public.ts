@@ -1,13 +1,13 @@
-/** Jobs as users see them. All of it is interfaces, so that a test can put a fake in the place of a job. */
+/** Jobs as users see them. All of them are interfaces, so that a test can use a fake job. */
 import type { Listenable } from '../runtime/listenable.js';
 
-/** What a run of a job is given. */
+/** What a run of a job gets. */
 export interface JobRun {
   /** Aborts when the lock is lost, by the end of its validity at the latest; also when the instance is to close. */
   readonly signal: AbortSignal;
-  /** Send it along with each effect: a resource that refuses lower ones is safe from late runs. */
+  /** The fencing token. Send it along with each effect: a resource that refuses lower tokens is safe from late runs. */
   readonly fence: number;
-  /** The tick that this is the run of, by the masters' time. For `run()` and `runOnce`: when it began. */
+  /** The tick that this run is for, by the masters' time. For `run()` and `runOnce`: when the run began. */
   readonly scheduledAt: Date;
   /** How much validity the lock has left. Milliseconds; 0 when it is lost. */
   remainingMs(): number;
@@ -16,7 +16,7 @@ export interface JobRun {
 /** What a job does. */
 export type JobRoutine<T> = (run: JobRun) => Promise<T> | T;
 
-/** Why nothing was run: it is done already · it is too soon after the last run · another run is under way. */
+/** Why nothing was run: it is done already · the last run was too recent · another run is under way. */
 export type NotExecuted = 'done' | 'too soon' | 'running';
 
 /** What became of a call. */
@@ -34,7 +34,7 @@ export type JobResult<T> =
       readonly reason: NotExecuted;
     };
 
-/** What schedules have in common. */
+/** The options that all schedules have. */
 interface JobTerms {
   /**
    * How long one run may hold the lock: by then its signal has aborted, and others may run. Milliseconds, or `Infinity`.
@@ -45,12 +45,12 @@ interface JobTerms {
   readonly atLeastForMs?: number | undefined;
   /**
    * What becomes of ticks that no process was there for, and of a tick whose runner died: `skip` lists them; `once` makes up
-   * for all of them by one run; `all` runs each, the earliest first. @default 'skip'
+   * for all of them with one run; `all` runs each, the earliest first. @default 'skip'
    */
   readonly missed?: 'skip' | 'once' | 'all' | undefined;
   /** How far back missed ticks are wanted. Milliseconds. Has no effect with `missed: 'skip'`. @default 3_600_000 */
   readonly missedWithinMs?: number | undefined;
-  /** How many missed or queued ticks are run at most, the latest ones. From 1 to 1,000. @default 100 */
+  /** How many missed or queued ticks to run at most; the latest ones are run. From 1 to 1,000. @default 100 */
   readonly missedMost?: number | undefined;
   /** What becomes of a tick that comes while an earlier one is run: it is dropped, or run after it. @default 'skip' */
   readonly overlap?: 'skip' | 'queue' | undefined;
@@ -97,7 +97,7 @@ export interface RunOptions {
 
 /** Why a tick was not run by this process, though it was there. */
 export type SkipReason =
-  /** Another process has run it, or has told why it is not run. */
+  /** Another process has run it, or has reported why it is not run. */
   | 'done'
   /** A run was under way when it came. */
   | 'overlap'
@@ -112,12 +112,12 @@ export type SkipReason =
 export type MissReason =
   /** Nobody began it. */
   | 'not started'
-  /** Whoever began it died, or lost the lock, before it was done. */
+  /** The process that began it died, or lost the lock, before it was done. */
   | 'interrupted'
   /** Masters may have forgotten whether it was run, or a job of another schedule has overwritten that. */
   | 'unknown';
 
-/** What a job tells, by the name of the event. */
+/** The events of a job, by name. */
 export interface JobEvents<T> {
   /** This process waits for that tick. */
   readonly scheduled: {
@@ -142,7 +142,7 @@ export interface JobEvents<T> {
     /** How long it took. Milliseconds. */
     readonly tookMs: number;
   };
-  /** A run has failed here: the routine threw, or that it is done could not be written. */
+  /** A run has failed here: the routine threw, or the masters could not record that it is done. */
   readonly failed: {
     /** The tick. */
     readonly scheduledAt: Date;
@@ -167,7 +167,7 @@ export interface JobEvents<T> {
     /** Why. */
     readonly reason: MissReason;
   };
-  /** A job of another schedule has the same name, or had it before this one. Told once an hour at most. */
+  /** A job of another schedule has the same name, or had it before this one. Reported once an hour at most. */
   readonly otherSchedule: {
     /** The schedule of this one, as `every 60000` or `cron 0 6 * * * Europe/Berlin`; 200 letters at most. */
     readonly own: string;
@@ -193,10 +193,10 @@ export interface Job<T> extends AsyncDisposable, Listenable<JobEvents<T>> {
   readonly name: string;
 
   /**
-   * Runs it now, beside the schedule: under the same lock, and not before `atLeastForMs` is over. No tick counts as run.
+   * Runs the job now, outside the schedule: under the same lock, and not before `atLeastForMs` is over. No tick counts as run.
    *
-   * @throws RedlockError as `redlock.acquire` does, but for `LOCK_TAKEN`; as the routine does · `LOCK_LOST`, `NO_QUORUM`:
-   *   it was run, and that could not be written
+   * @throws RedlockError as `redlock.acquire` does, but for `LOCK_TAKEN`; as the routine does · `LOCK_LOST`, `NO_QUORUM`: it
+   *   was run, and the masters could not record that
    */
   run(options?: RunOptions): Promise<JobResult<T>>;
 

@@ -1,7 +1,7 @@
 /**
  * A job's record: up to which instant its ticks are done, and when the next run may begin. It is the note of the job's lock:
- * written and read under the vote, by quorum. So whoever has the lock knows what every holder before it has written with
- * success, and no earlier holder writes any more.
+ * written and read under the vote, by quorum. So the holder of the lock knows what every earlier holder has written with
+ * success, and no earlier holder can write any more.
  */
 import type { Coordination } from '../lease/coordination.js';
 import type { Lease } from '../lease/public.js';
@@ -13,7 +13,7 @@ import type { ResolvedCall } from '../input/options.js';
 import { medianOf } from '../runtime/statistics.js';
 import type { MastersTime } from './masters-time.js';
 
-/** What was written last. Instants are in ms of the masters' time. */
+/** The latest record. Instants are in ms of the masters' time. */
 export interface JobRecord {
   /** Ticks up to this instant are begun. */
   readonly tick: number;
@@ -21,16 +21,16 @@ export interface JobRecord {
   readonly state: 'started' | 'done';
   /** No run begins before. */
   readonly notBeforeMs: number;
-  /** Since when there is a job of that schedule: ticks before are nobody's. */
+  /** When the job of that schedule came into being: earlier ticks are nobody's. */
   readonly fromMs: number;
-  /** The schedule of whoever wrote it, in words; undefined where that is not known, or where there is none. */
+  /** The schedule of the job that wrote it, in words; undefined if that is not known, or without a schedule. */
   readonly schedule: string | undefined;
 }
 
 /** What a quorum knows under the vote. */
 export interface Known {
   readonly record: JobRecord | undefined;
-  /** What was written before this instant may be forgotten; 0 if nothing is. */
+  /** The masters may have forgotten what was written before this instant; 0 if they have forgotten nothing. */
   readonly sinceMs: number;
   /** The median of the masters' clocks, and their bounds. */
   readonly nowMs: number;
@@ -38,7 +38,7 @@ export interface Known {
   readonly latestMs: number;
   /** Some masters have forgotten what a quorum knows. */
   readonly isPartial: boolean;
-  /** The masters have no record any more: this one is what the process remembers. */
+  /** The masters no longer have a record: this one is what the process remembers. */
   readonly isGone: boolean;
   /** The record was written by a job of another schedule. */
   readonly isOther: boolean;
@@ -50,15 +50,15 @@ export interface Read extends Omit<Known, 'isGone' | 'isOther'> {
   readonly fence: number;
 }
 
-/** How far the masters' clocks may be apart, in ms, where an instant of one is compared with that of another. */
+/** How far the masters' clocks may be apart, in ms, when an instant of one is compared with that of another. */
 const SKEW_MS = BACK_US / 1_000;
-/** A read or write that fails is tried again while the lease is held, for one ttl at most; the distances grow, in ms. */
+/** A read or write that fails is tried again while the lease is held, for one ttl at most; the pauses grow, in ms. */
 const [TRY_AGAIN_MS, SLOWEST_TRY_MS] = [20, 1_000];
 /** How long it is tried again once the schedule is to end. */
 export const STOPPING_MS = 5_000;
 
 const LETTERS = { started: 's', done: 'd' } as const;
-/** Version, tick, state, not before; in the second version also since when there is that schedule, and which. */
+/** Version, tick, state, not before; in the second version also when the schedule came into being, and its text. */
 const FORM = /^2\|(\d{1,16})\|([sd])\|(\d{1,16})\|(\d{1,16})\|(.*)$/s;
 const FIRST_FORM = /^1\|(\d{1,16})\|([sd])\|(\d{1,16})$/;
 
@@ -147,7 +147,7 @@ function whole(ms: number): string {
   return String(Math.max(0, Math.ceil(ms)));
 }
 
-/** What has no schedule, as `once`, is written as the first version had it. */
+/** A record without a schedule, as that of `runOnce`, is written in the form of the first version. */
 function textOf({ fromMs, notBeforeMs, schedule, state, tick }: JobRecord): string {
   const first = [whole(tick), LETTERS[state], whole(notBeforeMs)].join('|');
   return schedule === undefined ? `1|${first}` : `2|${first}|${whole(fromMs)}|${schedule}`;
@@ -163,7 +163,7 @@ function knownFrom(readings: readonly NoteReading[], { quorum, resource }: Notes
         : one,
     undefined,
   );
-  // any quorum of them will do: that which remembers most
+  // any quorum of them will do: take the one that remembers most
   const since = readings.map(({ sinceMs }) => sinceMs).sort((a, b) => a - b);
   const sinceMs = since[quorum - 1] ?? Infinity;
   const clocksMs = readings.map(({ clockUs }) => clockUs / 1_000);
@@ -186,7 +186,7 @@ function parse(text: string, resource: string, nowMs: number): JobRecord {
     throw new RedlockError('WRONG_KIND', what, { resources: [resource] });
   }
   const tick = Number(tickText);
-  // where the first version has no tick, there was no schedule
+  // if a record of the first version has no tick, there was no schedule
   const fromMs = from === undefined ? (tick === 0 ? Math.floor(nowMs) : tick) : Number(from);
   return {
     tick,
@@ -197,7 +197,7 @@ function parse(text: string, resource: string, nowMs: number): JobRecord {
   };
 }
 
-/** When a run may begin, where the last one may be forgotten. */
+/** When a run may begin, considering that masters may have forgotten the last one. */
 export function notBeforeMs(
   { record, sinceMs }: Pick<Known, 'record' | 'sinceMs'>,
   atLeastForMs: number,
@@ -207,8 +207,8 @@ export function notBeforeMs(
 }
 
 /**
- * When the next run may begin, where one begins now. Without a span there is no such bound: masters' clocks that are apart
- * would make one.
+ * When the next run may begin, if one begins now. Without a least distance there is no such bound: masters' clocks that are
+ * apart would create one.
  */
 export function nextNotBeforeMs({ latestMs }: Pick<Known, 'latestMs'>, atLeastForMs: number): number {
   return atLeastForMs === 0 ? 0 : latestMs + atLeastForMs;

@@ -1,6 +1,6 @@
 /**
- * At most one success in so long, over the fleet: the record says before when nothing is to be run again. It is written when
- * the routine has succeeded, under the vote, by quorum; only then does the call resolve.
+ * At most one success within a span, over the fleet: the record says when the next run may begin. It is written when the
+ * routine has succeeded, under the vote, by quorum; only then does the call resolve.
  */
 import { dateAt } from './date.js';
 import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js';
@@ -53,12 +53,12 @@ async function runUnder<T>(
   return { executed: true, value };
 }
 
-/** Where too many masters may have forgotten a success, neither answer would be true. */
+/** If too many masters may have forgotten a success, neither answer would be true. */
 function checkKnown(name: string, known: Read, forMs: number): void {
   const remainingMs = Math.ceil(notBeforeMs(known, forMs) - known.earliestMs);
   if (remainingMs <= 0) return;
   const text =
     `masters that have lost data may have forgotten that ${JSON.stringify(name)} was done in the last ${forMs} ms; ` +
-    `they cannot tell for ${remainingMs} ms`;
+    `they cannot know for ${remainingMs} ms`;
   throw new RedlockError('QUARANTINED', text, { resources: [name], remainingMs });
 }

@@ -5,13 +5,13 @@ import { RedlockError } from '../runtime/errors.js';
 import type { Timing } from './options.js';
 
 export interface Schedule {
-  /** It in words: what differs is another schedule. */
+  /** The schedule in words: another text means another schedule. */
   readonly text: string;
-  /** The first tick after an instant; undefined if there is none any more. */
+  /** The first tick after an instant; undefined after the last tick. */
   next(afterMs: number): number | undefined;
 }
 
-/** How many ticks one look goes through. Beyond it, those in the first half of the span do not count. */
+/** How many ticks one look goes through. Beyond that number, those in the first half of the span do not count. */
 const MOST_STEPS = 10_000;
 
 /** The ticks after one instant and up to another, in order: the latest `most` of them. */
@@ -26,7 +26,7 @@ export function ticksIn(schedule: Schedule, afterMs: number, toMs: number, most:
   return found.slice(-most);
 }
 
-/** So much of a schedule is written down: two that begin alike for so long are taken for one. */
+/** How many letters of a schedule are written down: two schedules that agree up to there count as one. */
 const SHOWN_LETTERS = 200;
 
 class Every implements Schedule {
@@ -71,10 +71,10 @@ export async function scheduleOf(timing: Timing): Promise<Schedule> {
   }
 }
 
-/** The fields of an expression, from its end; an expression of five has no seconds, and one of six no year. */
+/** The fields of an expression; one with five fields has no seconds, and one with six no year. */
 const FIELDS = ['second', 'minute', 'hour', 'day of the month', 'month', 'day of the week', 'year'];
 
-/** What is wrong with an expression: the first field that is refused by itself, else what croner says of all. */
+/** What is wrong with an expression: the first field that croner refuses by itself, else what croner says about the whole. */
 function faultIn(cron: string, cause: unknown, tryOut: (pattern: string) => unknown): string {
   const fields = cron.trim() === '' ? [] : cron.trim().split(/\s+/);
   if (fields.length < 5 || fields.length > 7)
@@ -87,7 +87,7 @@ function faultIn(cron: string, cause: unknown, tryOut: (pattern: string) => unkn
   return `of which croner says: ${saidBy(cause)}`;
 }
 
-/** What croner says against a field; empty where that is no more than the value, which it may have changed by then. */
+/** What croner says against a field; empty if it only repeats the value, which it may have changed by then. */
 function reasonAgainst(tryOut: () => unknown): string | undefined {
   try {
     tryOut();
@@ -98,7 +98,7 @@ function reasonAgainst(tryOut: () => unknown): string | undefined {
   }
 }
 
-/** Its first line, without the name of its class. */
+/** The first line of its message, without the name of its class. */
 function saidBy(error: unknown): string {
   const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
   return line.replace(/^CronPattern: /, '').slice(0, 120);
@@ -107,7 +107,7 @@ function saidBy(error: unknown): string {
 function shown(text: string): string {
   return JSON.stringify(text.slice(0, 80));
 }
-/** Loaded with the first such job: an import takes its time, even of what is there. */
+/** Loaded with the first such job: an import takes time, even of a module that is already loaded. */
 let croner: typeof Croner | undefined;
 
 async function loadCroner(): Promise<typeof Croner> {

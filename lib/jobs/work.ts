@@ -1,4 +1,4 @@
-/** What a process does under one lease of its job: it reads the record, tells what it finds, and runs what is due. */
+/** What a process does under one lease of its job: it reads the record, reports what it finds, and runs what is due. */
 import { dateAt } from './date.js';
 import type { Coordination } from '../lease/coordination.js';
 import type { Lease } from '../lease/public.js';
@@ -14,10 +14,10 @@ import { type JobRecord, type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLe
 import { runOf } from './run.js';
 import { type Schedule, ticksIn } from './schedule.js';
 
-/** Another schedule under the name is told once in so long, in ms. */
+/** The least time between two reports of another schedule under the name, in ms. */
 const TELL_AGAIN_MS = 3_600_000;
 
-/** What the job is made of. */
+/** The parts of a job. */
 export interface JobParts<T> {
   readonly terms: ResolvedJob;
   readonly schedule: Schedule;
@@ -37,13 +37,13 @@ export interface Errand extends Pick<Claim, 'own' | 'thereMs' | 'elsewhereMs'> {
   readonly outage: RedlockError | undefined;
 }
 
-/** How it ended: whether others are to be run, and up to where ticks are over. */
+/** How it ended: whether others will be run, and the instant up to which ticks are over. */
 export interface Ended {
   readonly hasMore: boolean;
   readonly overMs: number;
 }
 
-/** A lease, with its record and what it says. */
+/** A lease, its record, and what the record says. */
 interface Held {
   readonly lease: Lease;
   readonly record: RecordUnderLease;
@@ -61,7 +61,7 @@ export class Work<T> {
   #toldOtherAtMs = -Infinity;
   /** The latest record that was read or written here. */
   #last: JobRecord | undefined;
-  /** A run that may be noted, and was not begun. */
+  /** A run that masters may have noted, and that was not begun. */
   #unbegun: { readonly fence: number; readonly before: JobRecord | undefined } | undefined;
 
   constructor(
@@ -78,7 +78,7 @@ export class Work<T> {
     this.#stopping = stopping;
   }
 
-  /** What it throws means that no run was begun. */
+  /** If it throws, no run was begun. */
   async under(lease: Lease, { outage, ...errand }: Errand): Promise<Ended> {
     const { schedule, terms } = this.#parts;
     const held = await this.#read(lease);
@@ -94,7 +94,7 @@ export class Work<T> {
     return { hasMore: false, overMs: Math.max(plan.seenMs, known.record?.tick ?? 0) };
   }
 
-  /** Runs it beside the schedule. */
+  /** Runs the job outside the schedule. */
   async now(lease: Lease): Promise<JobResult<T>> {
     const { atLeastForMs } = this.#parts.terms.policy;
     const held = await this.#read(lease);
@@ -145,8 +145,8 @@ export class Work<T> {
   }
 
   /**
-   * The last run, for who writes about something else. Without a record, no tick counts as run of which one could still be
-   * found. What is written hides that the masters may have forgotten what went before: so nothing up to there is begun.
+   * The last run, for a record that is written for another reason. Without a record, no tick counts as run whose record would
+   * still be there. A new record hides that the masters may have forgotten earlier ones: so nothing up to that instant is begun.
    */
   #before({ nowMs, record, sinceMs }: Known): Pick<JobRecord, 'tick' | 'state'> {
     const { spanMs } = this.#parts.terms.policy;
@@ -156,12 +156,12 @@ export class Work<T> {
 
   #tellOf({ skipped, missed }: Plan, outage: RedlockError | undefined): void {
     for (const { tick, reason } of missed) {
-      if (reason !== 'interrupted' && tick <= this.#missedUpToMs) continue; // it was told under an earlier lease
+      if (reason !== 'interrupted' && tick <= this.#missedUpToMs) continue; // it was reported under an earlier lease
       this.#missedUpToMs = Math.max(this.#missedUpToMs, tick);
       this.#events.tell('missed', { scheduledAt: dateAt(tick), reason });
     }
     for (const { tick, reason } of skipped) {
-      // what passed while it waited was dropped for the masters, and not for a run
+      // the masters, and not a run, are the reason why ticks were dropped that passed while it waited
       const dropped =
         outage === undefined || reason !== 'overlap'
           ? { reason }
@@ -177,7 +177,7 @@ export class Work<T> {
     this.#events.tell('otherSchedule', { own: this.#parts.schedule.text, other });
   }
 
-  /** What it throws means that it was not begun. */
+  /** If it throws, the run was not begun. */
   async #runTick(tick: number, hasMore: boolean, held: Held): Promise<Ended> {
     const { known, lease } = held;
     const fence = lease.fence ?? 0;
@@ -217,7 +217,7 @@ export class Work<T> {
     return { hasMore, overMs: over.at(-1) ?? tick };
   }
 
-  /** The routine, while its record is written again and again: it is to be found if the runner dies. */
+  /** Runs the routine, and writes its record again and again meanwhile: others have to find it if the runner dies. */
   async #during({ lease, record }: Held, noted: JobRecord, scheduledAt: Date): Promise<T> {
     const { timers } = this.#coordination;
     const again = (): void => {
@@ -232,7 +232,7 @@ export class Work<T> {
     }
   }
 
-  /** The ticks that came during a run, where they are dropped. */
+  /** The ticks that came during a run, if they are dropped. */
   #overAfter(tick: number, hasMore: boolean): readonly number[] {
     const { overlap, missedMost } = this.#parts.terms.policy;
     const { schedule } = this.#parts;
@@ -240,14 +240,14 @@ export class Work<T> {
   }
 }
 
-/** What was read, unless the masters have lost what is remembered: that has passed. */
+/** The record that was read; or the remembered one, if the masters have lost it: its run is over. */
 function laterOf(remembered: JobRecord | undefined, found: JobRecord | undefined): JobRecord | undefined {
   if (remembered === undefined || (found !== undefined && found.tick >= remembered.tick)) return found;
   const notBeforeMs = Math.max(remembered.notBeforeMs, found?.notBeforeMs ?? 0);
   return { ...remembered, state: 'done', notBeforeMs };
 }
 
-/** There is a job of that schedule from here on: who comes later is to know which ticks were missed. */
+/** The job of that schedule exists from here on: processes that come later need to know which ticks were missed. */
 function isFirst({ isOther, record }: Known, { own }: Pick<Errand, 'own'>): boolean {
   return own === undefined && (record === undefined || isOther);
 }

@@ -1,4 +1,4 @@
-/** What elections and jobs need of the instance that they come from. */
+/** What elections and jobs need from their instance. */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { InstanceTerms, ResolvedCall } from '../input/options.js';
@@ -7,7 +7,7 @@ import type { Notes } from './notes.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
 import type { Runtime } from '../runtime/runtime.js';
 
-/** Where a note stands: it is the value of a leader, or the record of a job. */
+/** The kind of a note: the value of a leader, or the record of a job. */
 export type NoteKind = 'value' | 'record';
 
 export interface Coordination extends Runtime {
@@ -16,14 +16,14 @@ export interface Coordination extends Runtime {
   /** The node timeout of what begins now, for leases of that ttl. */
   nodeTimeoutFor(call: ResolvedCall): number;
   notesOf(name: string, kind: NoteKind): Notes;
-  /** @param observer  hears how it goes on, beside those who listen to the instance */
+  /** @param observer  follows the acquisition, in addition to the instance's listeners */
   acquire(
     name: string,
     call: ResolvedCall,
     signal: AbortSignal | undefined,
     observer?: AcquisitionObserver,
   ): Promise<Lease>;
-  /** Runs a routine under a lease, and releases what it was given. */
+  /** Runs a routine under a lease, and then releases `given`. */
   run<Given extends { release(): Promise<void> }, T>(
     lease: Lease,
     given: Given,

@@ -1,8 +1,8 @@
 /**
  * The leases that an instance has given out and that are still held, and the routines that run under them.
  *
- * At the end of the instance they are drained: whoever works under a lease is told to stop, the lease is renewed meanwhile,
- * and only who works under it gives it back. A lease that is freed earlier lets others in beside a routine that goes on.
+ * When the instance closes, it drains them: it asks every routine and holder to stop, renews their leases meanwhile, and
+ * leaves it to them to give the leases back. A lease that is freed earlier lets others in while a routine still runs.
  */
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import type { Lease as OwnLease } from './lease.js';
@@ -22,7 +22,7 @@ class Work implements Linked<Work> {
   }
 }
 
-/** How many held leases are looked at as one is added. */
+/** How many held leases to check when one is added. */
 const SWEPT_PER_LEASE = 2;
 const FEW_LEASES = 100;
 
@@ -40,7 +40,7 @@ export class HeldLeases {
     this.#timers = timers;
   }
 
-  /** How many are held, as far as that was looked at. */
+  /** How many are held, as of the last checks. */
   get size(): number {
     return this.#leases.size;
   }
@@ -50,14 +50,14 @@ export class HeldLeases {
     this.#sweep();
   }
 
-  /** It is held no longer, whatever the reason. */
+  /** The lease is no longer held, whatever the reason. */
   delete(lease: OwnLease): void {
     this.#leases.delete(lease);
     this.#proceed();
   }
 
   /**
-   * Runs a routine under a lease, and releases what it was given: the lease, or an entry into it. A failed release replaces
+   * Runs a routine under a lease, and then releases `given`: the lease, or an entry into it. A failed release replaces
    * neither result nor error.
    */
   run<Given extends AnyLease, T>(
@@ -69,7 +69,7 @@ export class HeldLeases {
     return this.during(lease, given, () => settled(given, routine, onLoss));
   }
 
-  /** The same for work that judges by itself what a loss means. */
+  /** The same for work that decides for itself what a loss means. */
   async during<T>(lease: Lease, given: { release(): Promise<void> }, run: () => Promise<T> | T): Promise<T> {
     const work = new Work(lease);
     this.#work.add(work);
@@ -83,8 +83,8 @@ export class HeldLeases {
   }
 
   /**
-   * Tells all holders to stop, and waits until they have. Resolves when nothing is held and no routine runs, or after
-   * `drainMs`: what is held by then is not renewed any more, and runs out by its ttl.
+   * Asks all holders to stop, and waits until they have. Resolves when nothing is held and no routine runs, or after
+   * `drainMs`: leases that are still held then are no longer renewed, and run out by their ttl.
    *
    * @returns how many leases that are
    */
@@ -111,7 +111,7 @@ export class HeldLeases {
     this.#proceed();
   }
 
-  /** Those that no routine works under. */
+  /** Releases the leases that no routine works under. */
   #releaseUnused(): void {
     const used: ReadonlySet<Lease> = new Set(this.#work.list().map(({ lease }) => lease));
     for (const lease of this.#leases.list()) if (!used.has(lease)) void lease.release();
@@ -130,7 +130,7 @@ export class HeldLeases {
 
   /** Leases that ran out without a release are found a few at a time, so that they never add up. */
   #sweep(): void {
-    if (this.#leases.size <= FEW_LEASES) return; // so few do not add up
+    if (this.#leases.size <= FEW_LEASES) return; // a few leases do not add up
     const nowMs = this.#clock.earliest();
     for (let i = 0; i < SWEPT_PER_LEASE; i++) this.#leases.turn()?.checkValidity(nowMs);
   }

@@ -1,6 +1,6 @@
 /**
- * Who holds a resource: what the masters answered, put together. No token is shown; holders are told apart by a
- * fingerprint, which says nothing about the token that it was made of.
+ * Combines the masters' answers about the holder of a resource. No token is shown; a fingerprint identifies a holder, and
+ * reveals nothing about the token that it was made of.
  */
 import type { Node } from '../node/node.js';
 import { oddReply, quorumOf } from '../protocol/quorum.js';
@@ -9,7 +9,7 @@ import type { Look } from '../quorum/survey.js';
 import { NOT_ASKED } from '../redis/server-errors.js';
 import { fingerprint } from '../redis/transport.js';
 
-/** Who waits in line at one master. */
+/** The line at one master. */
 interface Line {
   /** How many wait in line, without those that have not looked for 20 s. */
   readonly waiting: number;
@@ -17,7 +17,7 @@ interface Line {
   readonly queue: readonly string[];
 }
 
-/** What one master says of a resource. */
+/** What one master says about a resource. */
 export type NodeInspection =
   | ({
       /** The master, by host and port. */
@@ -50,7 +50,9 @@ export type NodeInspection =
       readonly cause: Error;
     };
 
-/** Who holds a resource. Holders are told apart by fingerprints of their tokens, which say nothing about these. */
+/**
+ * The holder of a resource, and its state. Fingerprints of their tokens identify holders, and reveal nothing about the tokens.
+ */
 export interface Inspection {
   /** The resource's name, without `keyPrefix`. */
   readonly resource: string;
@@ -59,7 +61,7 @@ export interface Inspection {
    * else there · `contended`: votes are split, nobody has a quorum · `unknown`: too few masters answered.
    */
   readonly state: 'held' | 'free' | 'contended' | 'foreign' | 'unknown';
-  /** A fingerprint of the holder's token, where one has a quorum. */
+  /** A fingerprint of the holder's token, if one has a quorum. */
   readonly holder?: string;
   /** How long the holder keeps a quorum if it does nothing more. Milliseconds; `Infinity` without expiry. */
   readonly remainingMs?: number;
@@ -69,7 +71,7 @@ export interface Inspection {
   readonly nodes: readonly NodeInspection[];
 }
 
-/** Puts the answers of all masters together; `looks` by the master's index. */
+/** Combines the answers of all masters; `looks` by the master's index. */
 export function readInspection(resource: string, looks: readonly Look[], nodes: readonly Node[]): Inspection {
   const answers = nodes.map((node) => readLook(node.name, looks[node.index]));
   const quorum = quorumOf(nodes.length);
@@ -84,7 +86,7 @@ export function readInspection(resource: string, looks: readonly Look[], nodes: 
   }
   for (const [holder, remaining] of times) {
     if (remaining.length < quorum) continue;
-    // the quorum lasts until so many votes are gone that fewer than a quorum are left
+    // the quorum lasts until fewer than a quorum of votes are left
     const remainingMs = [...remaining].sort((a, b) => b - a)[quorum - 1] ?? 0;
     return { resource, state: 'held', holder, remainingMs, waiting, nodes: answers };
   }

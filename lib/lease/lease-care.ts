@@ -1,4 +1,4 @@
-/** What only a lease has that is renewed or watched, or that could not be extended: most are neither. */
+/** The state of a lease that is renewed or watched, or whose extension failed: most leases have none. */
 import type { Timer } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
 import type { DueExtension } from '../coordinator/extensions.js';
@@ -9,14 +9,14 @@ import type { ExtensionObserver } from '../telemetry/observer.js';
 import { Due } from '../runtime/timer-coalescer.js';
 import { RENEW_PARTIAL_MS } from '../protocol/validity.js';
 
-/** A renewal may be this part of the ttl earlier, where there are many. */
+/** How much earlier a renewal may start if there are many, as a part of the ttl. */
 export const RENEW_SLACK = 1 / 16;
-/** None is begun with less than this part of the ttl left: the end of validity is waited for instead. */
+/** No renewal begins with less than this part of the ttl left: the lease waits for the end of its validity instead. */
 export const RENEW_MARGIN = 1 / 32;
 
-/** What is renewed when its time has come. */
+/** A lease that is renewed when its time has come. */
 export interface Renewed {
-  /** The renewal to send; undefined where there is none, or where it has to wait for another extension. */
+  /** The renewal to send; undefined for no renewal, or if it has to wait for another extension. */
   takeRenewal(): DueExtension | undefined;
 }
 
@@ -43,7 +43,10 @@ export class DueRenewal extends Due<Renewed> {
     this.untilMs = untilMs;
   }
 
-  /** It is due early since votes were missing, and they have come. @returns whether it waits for its usual time now */
+  /**
+   * Puts off a renewal that is due early because votes were missing, if these have come. @returns whether it now waits for
+   * its usual time
+   */
   isPutOff(isWhole: boolean): boolean {
     if (!isWhole || this.dueAtMs >= this.firstAtMs) return false;
     this.dueAtMs = this.firstAtMs;
@@ -55,15 +58,15 @@ export class Care {
   renewal: DueRenewal | undefined;
   controller: AbortController | undefined;
   timer: Timer | undefined;
-  /** Why the last extension failed; undefined after one that did not. */
+  /** Why the last extension failed; undefined after one that succeeded. */
   failure: RedlockError | undefined;
-  /** How many have failed since the last that did not. */
+  /** How many have failed since the last one that succeeded. */
   failures = 0;
   /** The last one failed because masters were silent: the next one waits longer. */
   wasSilence = false;
-  /** Somebody wants to hear of its loss when it happens. */
+  /** Somebody wants to learn of its loss when it happens. */
   isAwaited = false;
-  /** No timer is set any more: its instance was closed. */
+  /** It no longer sets a timer: its instance was closed. */
   isOver = false;
 
   /** An extension failed. */
@@ -73,7 +76,7 @@ export class Care {
     this.wasSilence = isForSilence(error.tally);
   }
 
-  /** An extension did not. @param isLate  its quorum came after its node timeout: the next one is patient still */
+  /** An extension succeeded. @param isLate  its quorum came after its node timeout: the next one is still patient */
   succeeded(isLate: boolean): void {
     this.failure = undefined;
     this.failures = 0;
@@ -81,7 +84,7 @@ export class Care {
   }
 }
 
-/** Tells how an extension ended. @param error  where it failed */
+/** Reports how an extension ended. @param error  if it failed */
 export function tellEnd(
   observer: ExtensionObserver,
   end: ExtensionEnd,

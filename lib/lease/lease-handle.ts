@@ -7,11 +7,11 @@ import type { Grant } from '../quorum/grant.js';
 import type { Lease } from './public.js';
 import { isCount, isName, resolveResources, resolveTtl, type TtlBounds } from '../input/options.js';
 
-/** A lease as it travels to another process. It carries the token: whoever has it has the lease. Keep it secret. */
+/** A lease as it travels to another process. It carries the token: any process that has it has the lease. Keep it secret. */
 export interface LeaseHandle {
   /**
-   * Of the handle's shape. 2: the lease was handed over in a queue, and not extended since; versions before direct
-   * hand-over cannot adopt it.
+   * The version of the handle's shape. 2: the lease was handed over in a queue, and not extended since; versions of the
+   * library before direct hand-over cannot adopt it.
    */
   readonly version: 1 | 2;
   /** What the lease locks. */
@@ -20,13 +20,13 @@ export interface LeaseHandle {
   readonly token: string;
   /** The lease's ttl. Milliseconds. */
   readonly ttlMs: number;
-  /** The lease's fencing token; not there when fencing was off. */
+  /** The lease's fencing token; absent if fencing was off. */
   readonly fence?: number | undefined;
-  /** How it is held, where it is not an exclusive lock. */
+  /** How the lock is held, if it is not an exclusive lock. */
   readonly lock?: 'read' | 'write' | HandedPermits | undefined;
   /**
-   * Requests of the giver were in flight, such as a renewal. They may arrive when the lease has been given back: whoever
-   * gives it back tells the masters not to set its votes again.
+   * Requests of the giver were in flight, such as a renewal. They may arrive after the lease has been given back: the process
+   * that gives it back asks the masters not to set its votes again.
    */
   readonly inFlight?: true | undefined;
 }
@@ -35,17 +35,17 @@ export interface LeaseHandle {
 export interface HandedPermits {
   /** How many the semaphore has. */
   readonly permits: number;
-  /** Which of them are held, rising from 0: `0,3`. */
+  /** Which of them are held, counted from 0, in rising order: `0,3`. */
   readonly slots: string;
 }
 
 /**
- * The highest fence that a handle may carry. Fences are the µs since 1970, or little more, so no lease gets there before
- * the year 2112; a handle with a higher one is none of ours.
+ * The highest fence that a handle may carry. Fences are the µs since 1970, or little more, so no lease gets there before the
+ * year 2112; a handle with a higher one is not from this library.
  */
 export const HIGHEST_HANDED_FENCE = 2 ** 52;
 
-/** A handle that was looked at. */
+/** A handle that has passed the checks. */
 interface CheckedHandle {
   readonly resources: readonly string[];
   readonly token: string;
@@ -102,7 +102,7 @@ export function handleOf(lease: Lease, { kind, origin }: Grant, isInFlight: bool
   };
 }
 
-/** What a handle says of how the lock is held. */
+/** What a handle says about how the lock is held. */
 function heldAs(kind: Kind): Pick<LeaseHandle, 'lock'> {
   switch (kind.name) {
     case 'mutex':
@@ -125,7 +125,9 @@ function kindOf(lock: unknown): Kind {
   return permitsOf(permits, slots);
 }
 
-/** Slots that no semaphore of so many permits has, or one slot twice, would let in one holder more than there are permits. */
+/**
+ * Refuses slots that a semaphore with that many permits does not have, or one slot twice: they would let in one holder too many.
+ */
 function permitsOf(permits: unknown, slots: unknown): Permits {
   if (!isCount(permits, 1) || permits > MOST_PERMITS)
     throw invalidArgument('handle.lock.permits', permits, `a whole number from 1 to ${MOST_PERMITS}`);

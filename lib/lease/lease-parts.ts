@@ -1,4 +1,4 @@
-/** What a lease is made with. */
+/** What a lease consists of, and depends on. */
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { TtlBounds } from '../input/options.js';
 import type { Clock, Timers } from '../runtime/clock.js';
@@ -17,15 +17,15 @@ export interface LeaseParts {
   /** A fraction in [0, 1), for jitter. */
   readonly fraction: () => number;
   readonly ttlBounds: TtlBounds;
-  /** Called once, when the lease is held no longer, whatever the reason. */
+  /** Called once, when the lease is no longer held, whatever the reason. */
   readonly onEnd: (lease: Lease) => void;
   readonly observer: LeaseObserver;
 }
 
-/** What a lease is made with; times in milliseconds. */
+/** The terms of a lease; times in milliseconds. */
 export interface LeaseTerms {
   readonly ttlMs: number;
-  /** 0 stands for the default, which depends on the ttl. */
+  /** 0 means the default, which depends on the ttl. */
   readonly nodeTimeoutMs: number;
   readonly renew: boolean;
   readonly maxHoldMs: number;

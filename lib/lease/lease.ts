@@ -15,7 +15,7 @@ import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/
 import type { ObservedLease } from '../telemetry/observer.js';
 import type { Kind } from '../protocol/scope.js';
 
-/** With less than so many node timeouts left, the end of validity is watched while a renewal is under way. */
+/** With fewer than this many node timeouts left, the end of validity is watched while a renewal is under way. */
 const ATTEMPTS_WATCHED = 3;
 
 /** The lease on a grant: it implements what users see of it, and is never handed to them as a class. */
@@ -24,7 +24,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedL
   readonly #grant: Grant;
   readonly #nodeTimeoutMs: number;
   readonly #sinceMs: number;
-  /** Who waits for the end of the extension that is under way. */
+  /** Callers that wait for the end of the extension that is under way. */
   #extending: (() => void)[] | undefined;
 
   constructor(parts: LeaseParts, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
@@ -52,7 +52,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedL
     return this.#grant.fence === 0 ? undefined : this.#grant.fence;
   }
 
-  /** The end of its validity by the instance's clock, for onlookers that must not disturb. */
+  /** The end of its validity by the instance's clock, for observers that must not disturb it. */
   get validUntilMs(): number {
     return this.#grant.validUntilMs;
   }
@@ -118,12 +118,12 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedL
     return printed(this, 'Lease', ...given);
   }
 
-  /** The instance closes: whoever works under it is to stop. It stays held. */
+  /** The instance closes: the work under the lease has to stop. The lease stays held. */
   tellClosing(): void {
     this.watch().abort(closingError(this.resources));
   }
 
-  /** Nobody renews or watches it any more; it is held until its validity ends. */
+  /** Nobody renews or watches it any longer; it is held until its validity ends. */
   letRunOut(): void {
     this.disarm();
     const care = this.takeCare();
@@ -185,7 +185,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedL
     return error;
   }
 
-  /** The next renewal is due a third of the ttl after that. */
+  /** Makes the next renewal due a third of the ttl after that instant. */
   #renewFrom(startedAtMs: number): void {
     const renewal = this.care?.renewal;
     if (renewal !== undefined) renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
@@ -198,7 +198,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedL
     if (this.#extending === undefined) this.#renewFrom(startedAtMs);
   }
 
-  /** Why it was not extended; undefined where it was given back meanwhile. */
+  /** Why it was not extended; undefined if it was given back meanwhile. */
   #extensionError(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
     if (end.kind !== 'failed') return undefined;
     const { coordinator, clock } = this.#parts;
@@ -206,7 +206,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedL
     return extensionError(end, coordinator.nodes, { resources: this.resources, attempts: 1, elapsedMs });
   }
 
-  /** The one timer: the next renewal, or the end of validity if anybody would hear of it. */
+  /** The one timer: the next renewal, or the end of validity if anybody listens for it. */
   protected override arm(): void {
     this.disarm();
     const care = this.care;
@@ -231,7 +231,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedL
     if (care.renewal !== undefined) this.#parts.renewals.remove(care.renewal);
   }
 
-  /** Its timer has fired, together with those of others or alone. */
+  /** Its timer has fired, alone or together with those of others. */
   takeRenewal(): DueExtension | undefined {
     const care = this.care;
     if (care === undefined || !this.isHeld) return undefined;
@@ -249,8 +249,8 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedL
       return undefined;
     }
     due.dueAtMs = Infinity;
-    // The attempt has a deadline of its own, and the timer is set anew after it. Only near the end of validity has that
-    // to be watched as well.
+    // The attempt has a deadline of its own, and the timer is set again after it. Only near the end of validity does that end
+    // need watching as well.
     const nodeTimeoutMs = this.#nodeTimeoutNowMs(care.wasSilence);
     if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutMs) this.arm();
     return this.#renewal(due);
@@ -262,7 +262,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedL
 
   #renewal(renewal: DueRenewal): DueExtension | undefined {
     if (this.#extending !== undefined) {
-      this.#extending.push(() => this.#send(this.#renewal(renewal))); // whoever ends that one has looked at the validity
+      this.#extending.push(() => this.#send(this.#renewal(renewal))); // the end of that one has checked the validity
       return undefined;
     }
     if (!this.isHeld || this.care?.renewal !== renewal) return undefined;
@@ -274,7 +274,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedL
     return { grant: this.#grant, order };
   }
 
-  /** It is tried again while the lease lasts; the error is told if that ends before. */
+  /** It is tried again while the lease lasts; if the lease ends before, its loss reports the error. */
   #renewLater(renewal: DueRenewal): void {
     if (!this.isHeld) return;
     const nowMs = this.#parts.clock.inTurn();
@@ -298,7 +298,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedL
   }
 
   protected override expire(): void {
-    this.#parts.coordinator.setAside(this.#grant); // an extension that is under way has failed, and tells why
+    this.#parts.coordinator.setAside(this.#grant); // an extension that is under way has failed, and says why
     super.expire();
   }
 

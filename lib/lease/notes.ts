@@ -1,8 +1,8 @@
 /**
  * Notes over all masters: what a lock's holder keeps beside its votes, written and read by quorum.
  *
- * A write counts once a quorum has taken it. Each of them had the writer's vote then, so nobody else held the lock. Whoever
- * reads under a later vote, at a quorum of masters that have that vote, meets it at one of them.
+ * A write counts once a quorum has taken it. Each of these masters had the writer's vote then, so nobody else held the lock.
+ * A later holder reads at a quorum of masters that have its own vote, and finds the write at one of them.
  */
 import { lossError, type RoundFailure, roundError } from '../quorum/failure.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
@@ -31,7 +31,7 @@ import type { Request } from '../protocol/request.js';
 
 /** What the masters said, by their index. */
 export interface NoteReadings {
-  /** Those that could be read. */
+  /** The readings; undefined for a master that could not be read. */
   readonly readings: readonly (NoteReading | undefined)[];
   /** Whether a quorum of masters could be read. */
   readonly isComplete: boolean;
@@ -65,7 +65,7 @@ export class Notes {
     return this.#decide(noteDropping(this.#place, token), nodeTimeoutMs);
   }
 
-  /** Gives back what votes a token may have left: its lease has ended. */
+  /** Gives back any votes that a token may have left: its lease has ended. */
   async withdraw(token: string, nodeTimeoutMs: number): Promise<void> {
     await this.#coordinator.survey(releaseOf(this.#place, token), nodeTimeoutMs);
   }
@@ -79,7 +79,10 @@ export class Notes {
     return { readings, isComplete: count >= this.quorum };
   }
 
-  /** Reads under a vote: only masters that have it count. Those, or the error if they are no quorum. */
+  /**
+   * Reads under a vote: only masters that have it count. Resolves with their readings, or with the error if they are not a
+   * quorum.
+   */
   async readUnder(token: string, nodeTimeoutMs: number): Promise<readonly NoteReading[] | RedlockError> {
     const request = noteReading(this.#place, token);
     const isOwn = (one: NoteReading | Outcome): boolean => 'vote' in one && one.vote === 'own';
@@ -115,7 +118,7 @@ export class Notes {
     return looks.map((look) => readingOf(look, request));
   }
 
-  /** Masters that refuse have another's vote. */
+  /** The error of a request without a quorum; masters that refuse have another holder's vote. */
   #error(outcomes: readonly Outcome[]): RedlockError {
     const decision = holdersVerdict(countOutcomes(outcomes, outcomes.length));
     const failure: RoundFailure = decision === 'granted' ? 'unknown' : decision;

@@ -1,8 +1,8 @@
 /**
- * What an acquisition that waits without end says of an outage: its attempts find no quorum, since masters are away, silent,
- * in quarantine or set up wrong. It has no error to say so by before it ends.
+ * What an acquisition that waits without end reports about an outage: its attempts find no quorum, since masters are away,
+ * silent, in quarantine or misconfigured. Before it ends, it has no error that could say so.
  *
- * Attempts that fail so less than a ttl apart are one outage, which is told once.
+ * Such failures less than a ttl apart are one outage, which is reported once.
  */
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { Decision } from '../protocol/quorum.js';
@@ -13,7 +13,7 @@ import { NOT_ASKED } from '../redis/server-errors.js';
 import type { NodeOutcome, RedlockError } from '../runtime/errors.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
 
-/** What outages are told of. */
+/** What an outage is about. */
 interface Waiting {
   readonly coordinator: Coordinator;
   readonly clock: Clock;
@@ -22,7 +22,7 @@ interface Waiting {
 }
 
 export class Outages implements AcquisitionObserver {
-  /** What the latest outage began with; undefined if there was none. */
+  /** The error that began the latest outage; undefined before the first. */
   latest: RedlockError | undefined;
   readonly #waiting: Waiting;
   readonly #onOutage: (error: RedlockError) => void;

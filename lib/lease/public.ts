@@ -1,18 +1,18 @@
 /**
  * What a holder has, as users see it. Leases come from calls that acquire; nobody constructs one. They are interfaces, so
- * that a test can put a fake in the place of a lease.
+ * that a test can use a fake lease.
  */
 import type { LeaseHandle } from './lease-handle.js';
 
 /**
- * Where a lease stands: `held`, `lost` (its validity ended, or others hold its keys), or `released` (it was given back or
+ * The state of a lease: `held`, `lost` (its validity ended, or others hold its keys), or `released` (it was given back or
  * given away). It changes once, and never back.
  */
 export type LeaseStatus = 'held' | 'lost' | 'released';
 
 /** What leases of all kinds have in common. */
 export interface AnyLease {
-  /** What it locks: sorted, without duplicates. */
+  /** The resources that it locks: sorted, without duplicates. */
   readonly resources: readonly string[];
 
   /** How long it lives without renewal, from each extension on. Milliseconds. */
@@ -42,8 +42,8 @@ export interface AnyLease {
   /**
    * Makes the lease live for `ttlMs` from now; it is never shortened.
    *
-   * @param ttlMs  milliseconds; the lease's own ttl where it is left out
-   * @throws RedlockError `NO_QUORUM` or `MISCONFIGURED`: not extended, the old validity stands · `VALIDITY_EXPIRED`: a
+   * @param ttlMs  milliseconds; the lease's own ttl if it is omitted
+   * @throws RedlockError `NO_QUORUM` or `MISCONFIGURED`: not extended, the old validity remains · `VALIDITY_EXPIRED`: a
    *   quorum agreed too late · `LOCK_LOST`: others hold it, or it ended meanwhile · `NOT_HELD`: it was released ·
    *   `INVALID_ARGUMENT`
    */
@@ -52,7 +52,7 @@ export interface AnyLease {
   /** Gives it back. Never rejects, and does nothing the second time. */
   release(): Promise<void>;
 
-  /** As `release()`: the end of an `await using` block. */
+  /** Like `release()`, at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void>;
 
   /** What `JSON.stringify` and logs show: never a token. */
@@ -78,21 +78,20 @@ export interface Lease extends AnyLease {
   readonly token: string;
 
   /**
-   * The fencing token: a safe integer that is higher than that of every earlier grant of these resources. Send it along
-   * with each effect; a resource that refuses lower ones than it has seen (`quorate/fence`) is safe from late holders.
-   * Undefined when fencing is off, and for readers and holders of permits: where several hold a lock at a time, no number
-   * is the latest.
+   * The fencing token: a safe integer that is higher than that of every earlier grant of these resources. Send it along with
+   * each effect; a resource that refuses lower tokens than it has seen (`quorate/fence`) is safe from late holders. Undefined
+   * if fencing is off, and for readers and holders of permits: if several hold a lock at a time, no number is the latest.
    */
   readonly fence: number | undefined;
 
   /**
-   * Gives it back. Resolves when a quorum of masters confirmed, or every one answered or timed out; what is left is
-   * retried in the background until the ttl is over. Never rejects, and does nothing the second time.
+   * Gives it back. Resolves when a quorum of masters confirmed, or every one answered or timed out; the rest is retried in
+   * the background until the ttl is over. Never rejects, and does nothing the second time.
    */
   release(): Promise<void>;
 
   /**
-   * Gives the lease away: what another process needs for `redlock.adopt(handle)`. From here on this object holds
+   * Gives the lease away, and returns what another process needs for `redlock.adopt(handle)`. From here on this object holds
    * nothing (`status` is `released`, `release` does nothing), and nobody renews it until it is adopted.
    *
    * @throws RedlockError `LOCK_LOST` · `NOT_HELD`: it was released or given away
@@ -106,19 +105,19 @@ export interface WriteLease extends Lease {
   readonly mode: 'read' | 'write';
 
   /**
-   * From here on it holds the lock as a reader: other readers may come in, and no writer was there in between. It is extended
-   * by its ttl, and keeps its fence. Does nothing the second time. There is no way back.
+   * From here on it holds the lock as a reader: other readers may come in, and no other writer had the lock in between. The
+   * lease is extended by its ttl, and keeps its fence. Does nothing the second time. There is no way back.
    *
-   * It counts as a reader at once, before any master has heard of it. Resolves when a quorum of them has; when it throws
-   * `NO_QUORUM` or `MISCONFIGURED`, the lease is held all the same, and the next extension says it again: until then other
-   * readers may have to wait, for no longer than the ttl.
+   * It counts as a reader at once, before any master knows. Resolves when a quorum of masters knows; if it throws `NO_QUORUM`
+   * or `MISCONFIGURED`, the lease is held all the same, and the next extension repeats the request: until then other readers
+   * may have to wait, for no longer than the ttl.
    *
    * @throws RedlockError as `extend` does
    */
   downgrade(): Promise<void>;
 }
 
-/** One entry into a lock that may be entered again: the lease of all who are in, until this one's exit. */
+/** One entry into a reentrant lock: the lease of all who are in, until this entry's exit. */
 export interface ReentrantLease extends AnyLease {
   /** The secret that the masters keep for the lease, the same for all who are in. Not for logs. */
   readonly token: string;
@@ -126,7 +125,7 @@ export interface ReentrantLease extends AnyLease {
   /** The lease's fencing token, the same for all who are in; undefined when fencing is off. */
   readonly fence: number | undefined;
 
-  /** As the lease's; `released` from this entry's own exit on. */
+  /** The lease's status; `released` from this entry's own exit on. */
   readonly status: LeaseStatus;
 
   /** Extends the lease of all who are in. @throws RedlockError as `lease.extend` does */

@@ -3,12 +3,12 @@ import type { OnLoss } from '../input/options.js';
 import { RedlockError } from '../runtime/errors.js';
 import type { AnyLease } from './public.js';
 
-/** What runs while a lock is held. */
+/** The routine that runs while a lock is held. */
 export type RoutineUnder<Given, T> = (given: Given) => Promise<T> | T;
 
 /**
- * Settles as the routine does. With `onLoss: 'throw'`, rejects with `LOCK_LOST` where the lease was lost by then: that
- * is read from the clock as the routine settles, since a signal may not have fired yet after a stalled event loop.
+ * Settles as the routine does. With `onLoss: 'throw'`, rejects with `LOCK_LOST` if the lease was lost by then: the clock
+ * decides as the routine settles, since a signal may not have fired yet after the event loop was stalled.
  */
 export function settled<Given extends AnyLease, T>(
   given: Given,
@@ -44,7 +44,7 @@ function lossOf(given: AnyLease): RedlockError | undefined {
   }
 }
 
-/** The same loss, with what the routine threw in place of what lies behind the loss; the text and the tally tell that. */
+/** The same loss, but its cause is the routine's error, not the reason for the loss; the text and the tally give that reason. */
 function causedBy(loss: RedlockError, cause: unknown): RedlockError {
   const { attempts, elapsedMs, resources, tally } = loss;
   return new RedlockError('LOCK_LOST', loss.message, { resources, attempts, elapsedMs, tally, cause });

@@ -1,6 +1,6 @@
 /**
- * Who holds a read-write lock or a semaphore, and who waits for it: what the masters answered, put together. No token is
- * shown; whoever has one is told apart by a fingerprint, which says nothing about the token that it was made of.
+ * Combines the masters' answers about the holders of a read-write lock or a semaphore, and its waiters. No token is shown; a
+ * fingerprint identifies its owner, and reveals nothing about the token that it was made of.
  */
 import { STORED_KIND } from '../protocol/lua/stored.js';
 import type { Node } from '../node/node.js';
@@ -11,27 +11,27 @@ import { tokenIn } from '../runtime/random.js';
 import { NOT_ASKED } from '../redis/server-errors.js';
 import { fingerprint } from '../redis/transport.js';
 
-/** One who holds it, as one master knows it. */
+/** One holder, as one master knows it. */
 export interface SharedHolder {
   /** A fingerprint of the token. */
   readonly holder: string;
-  /** What it holds the lock as. */
+  /** Its role. */
   readonly role: 'reader' | 'writer' | 'permits';
   /** Which of how many permits, from 0; empty for readers and writers. */
   readonly slots: readonly number[];
-  /** The number of permits that the holder goes by; 0 for readers and writers. */
+  /** The size of the semaphore that the holder assumes, in permits; 0 for readers and writers. */
   readonly permits: number;
-  /** How long it stays without renewal. Milliseconds. */
+  /** How long it stays a holder without renewal. Milliseconds. */
   readonly remainingMs: number;
 }
 
-/** The one who is next, and keeps others out. */
+/** The waiter that is next, and keeps others out. */
 export interface Watcher {
   /** A fingerprint of the token. */
   readonly waiter: string;
   /** What it waits for. */
   readonly wants: 'to read' | 'to write' | 'permits';
-  /** How long it keeps others out without being heard of again. Milliseconds. */
+  /** How long it keeps others out unless it asks again. Milliseconds. */
   readonly remainingMs: number;
 }
 
@@ -40,15 +40,15 @@ export type NodeHolders =
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** Whether anybody holds it there. */
+      /** Whether the lock is held there. */
       readonly state: 'free' | 'held';
-      /** All who hold it there. */
+      /** All holders there. */
       readonly holders: readonly SharedHolder[];
-      /** Who is next; undefined where nobody has asked to be. */
+      /** The waiter that is next; undefined if nobody has asked to be. */
       readonly watch: Watcher | undefined;
-      /** A fingerprint of the one at the head of the line. */
+      /** A fingerprint of the waiter at the head of the line. */
       readonly head: string | undefined;
-      /** How many stand in line behind the head. */
+      /** How many wait in line behind the head. */
       readonly waiting: number;
       /** Fingerprints of the first 32 of them, in the order in which they are served. */
       readonly queue: readonly string[];
@@ -68,7 +68,7 @@ export type NodeHolders =
       readonly cause: Error;
     };
 
-/** Who holds some of a semaphore's permits. */
+/** A holder of some of a semaphore's permits. */
 export interface PermitHolder {
   /** A fingerprint of the token. */
   readonly holder: string;
@@ -77,30 +77,30 @@ export interface PermitHolder {
 }
 
 /**
- * Who holds a read-write lock or a semaphore, and how many wait. Holders are told apart by fingerprints of their tokens,
- * which say nothing about these.
+ * The holders of a read-write lock or a semaphore, and the number of waiters. Fingerprints of their tokens identify holders,
+ * and reveal nothing about the tokens.
  */
 export interface SharedInspection {
   /** The lock's name, without `keyPrefix`. */
   readonly resource: string;
   /**
-   * `held`: some have a quorum · `free`: a quorum of masters has no holder · `contended`: there are votes, and nobody has a
+   * `held`: some have a quorum · `free`: a quorum of masters has no holder · `contended`: there are votes, but nobody has a
    * quorum · `foreign`: too many masters hold something else there · `unknown`: too few masters answered.
    */
   readonly state: 'held' | 'free' | 'contended' | 'foreign' | 'unknown';
   /** Fingerprints of the readers that have a quorum. */
   readonly readers: readonly string[];
-  /** A fingerprint of the writer that has one; undefined where there is none. */
+  /** A fingerprint of the writer that has a quorum; undefined without such a writer. */
   readonly writer: string | undefined;
-  /** Those who have a quorum for one set of permits. */
+  /** The holders that have a quorum for one set of permits. */
   readonly holders: readonly PermitHolder[];
-  /** How many stand in line: the most that any master knows of. */
+  /** How many wait in line: the most that any master knows of. */
   readonly waiting: number;
   /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeHolders[];
 }
 
-/** Puts the answers of all masters together; `looks` by the master's index. */
+/** Combines the answers of all masters; `looks` by the master's index. */
 export function readShared(
   resource: string,
   looks: readonly Look[],
@@ -121,7 +121,7 @@ export function readShared(
   };
 }
 
-/** Each holder once that so many masters know in the same way. */
+/** The holders that a quorum of masters know with the same role and slots, each once. */
 function withQuorum(answers: readonly NodeHolders[], quorum: number): readonly SharedHolder[] {
   const all = answers.flatMap((answer) => ('holders' in answer ? answer.holders : []));
   const idOf = ({ holder, role, slots }: SharedHolder): string => `${holder} ${role} ${slots.join()}`;

@@ -1,4 +1,4 @@
-/** Waiting one's turn: the interface that an acquisition uses for both ways of waiting, `MutexLine` and `SharedLine`. */
+/** Waiting in line: the interface that an acquisition uses for both ways of waiting, `MutexLine` and `SharedLine`. */
 import type { Answers, RoundFailure } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import type { Withdrawn } from '../node/node.js';
@@ -15,13 +15,13 @@ import type { QueueWaitEnd } from './queue-wait-terms.js';
 export interface LineTerms {
   readonly scope: Scope;
   readonly ttlMs: number;
-  /** 0 stands for the default. */
+  /** 0 means the default. */
   readonly nodeTimeoutMs: number;
-  /** Votes are handed over to it as reservations only. */
+  /** Whether votes are handed over to it as reservations only. */
   readonly onlyReserves: boolean;
 }
 
-/** How one acquisition waits. It is kept for all attempts, also for those between that do not queue. */
+/** How one acquisition waits. It is kept for all attempts, including those between that do not queue. */
 export interface Line {
   /** It keeps its place until it leaves: the next attempt queues, too. */
   readonly hasPlace: boolean;
@@ -31,21 +31,21 @@ export interface Line {
   readonly wasFree: boolean;
   /** Every master may keep a place or a vote of the attempt under way. */
   readonly isSpread: boolean;
-  /** Requests that the attempt under way sent while it waited. What takes the attempt back has to follow them. */
+  /** Requests that the attempt under way sent while it waited. Its undo has to follow them. */
   readonly sent: readonly Withdrawn[];
 
   /**
-   * Resolves with `reserved` when it is time to claim, with `granted` if `won` is the lease, else with how the wait ended.
+   * Resolves with `reserved` when it is time to claim, with `granted` if `won` is the lease, else with the way the wait ended.
    * @param ticket  drawn once, in µs of the masters' time
    */
   wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd>;
   /** Ends that wait from outside. Places and votes stay. */
   end(): void;
-  /** What it was handed, if the wait ended with `granted`. */
+  /** The lease that was handed over, if the wait ended with `granted`. */
   readonly won: Won | undefined;
   /** The claim to send when it is its turn. */
   claim(): Request;
-  /** The watch that a claim out of line asks for. @param isOnce  whether it is the last, or the next attempt queues */
+  /** The watch that a claim out of line asks for. @param isOnce  whether this is the last attempt, or the next one queues */
   watch(isOnce: () => boolean): Watch | undefined;
 
   /** An attempt begins that does not queue. */
@@ -59,7 +59,7 @@ export interface Line {
   /** The claim has been undone, and the masters have said why they refused it. */
   refused(round: Round): void;
 
-  /** Leaves the queue without having claimed. */
+  /** Leaves the queue without a claim. */
   depart(end: QueueWaitEnd): Departure;
   /** The acquisition is over. */
   leave(): void;
@@ -70,7 +70,7 @@ export interface Won extends DirectVote, Answers {
   readonly token: string;
 }
 
-/** How to leave the queue without having claimed, and what the wait has learned. */
+/** How to leave the queue without a claim, and what the wait has learned. */
 export interface Departure {
   /** Gives up places and votes; not sent yet. */
   readonly withdrawal: Withdrawal;

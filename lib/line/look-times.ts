@@ -6,9 +6,12 @@ import { lookAgainMs, pollMs, type QueuePlace } from './queue-place.js';
 
 /** A master without a clear answer is asked again after this time. */
 const FAILED_POLL_MS = 1_000;
-/** A master is asked 1 to this many ms after the instant at which its vote should be free. */
+/** A look comes 1 to this many ms after the instant at which the master's vote should be free. */
 export const SOON_MS = 5;
-/** Who looked longer ago than this looks again when it becomes the first: a fresh look is handed the vote directly. */
+/**
+ * A waiter whose last look is older than this looks again when it becomes the first: after a fresh look, the hand-over is
+ * direct.
+ */
 export const STALE_MS = FRESH_MS / 2;
 
 /** What a master said as it refused. */
@@ -32,7 +35,9 @@ export class LookTimes {
     return this.#clock.earliest() + delayMs + 1 + this.#random.fraction() * (SOON_MS - 1);
   }
 
-  /** It has become the first: its turn may come before its next look. @param directTtlMs  0 where votes are only reserved */
+  /**
+   * The waiter has become the first: its turn may come before its next look. @param directTtlMs  0 if votes are only reserved
+   */
   asFirst(place: QueuePlace, directTtlMs: number): number {
     const isStale = this.#clock.earliest() - place.sentAtMs > STALE_MS;
     return isStale && directTtlMs > 0 ? this.soonAfter(0) : this.soonAfter(RESERVE_MS);
@@ -42,7 +47,7 @@ export class LookTimes {
     return this.#clock.earliest() + FAILED_POLL_MS * (0.75 + this.#random.fraction() / 2);
   }
 
-  /** Notes when the vote may be free, too. */
+  /** Also notes when the vote may be free. */
   afterRefusal(place: QueuePlace, { isForeignClient, rank, remainingMs }: Refusal): number {
     const nowMs = this.#clock.earliest();
     const isRenewed = nowMs + remainingMs > place.freeAtMs;

@@ -7,7 +7,7 @@ import { IGNORED_ANSWER } from '../node/sink.js';
 /** The serial for "no vote". */
 const NOBODY = 0;
 
-/** Handed over, but to be claimed: no vote yet. */
+/** A hand-over that has to be claimed: no vote yet. */
 const RESERVATION: DirectVote = Object.freeze({ validUntilMs: -Infinity, fence: 0 });
 
 /** What the waiter has at the master. */
@@ -39,7 +39,7 @@ export class QueuePlace {
   rested = NOBODY;
   /** When the holder of the lock asked for that; −∞ if it need not be remembered. */
   askedAtMs = -Infinity;
-  /** When the master is asked again, or its silence is noticed. */
+  /** When to ask the master again, or to notice its silence. */
   dueAtMs = Infinity;
   sentAtMs = 0;
   /** When the vote of another should be free, as far as is known. */
@@ -65,7 +65,7 @@ export class QueuePlace {
     return this.#state.kind === 'mine' ? this.#state.vote : undefined;
   }
 
-  /** A request is sent; its reply is awaited for so long. */
+  /** A request is sent; it waits for the reply for one node timeout. */
   asks(nowMs: number, nodeTimeoutMs: number): void {
     if (this.#state.kind === 'failed') this.#state = { kind: 'open', outcome: this.#state.outcome };
     this.sentAtMs = nowMs;
@@ -73,7 +73,7 @@ export class QueuePlace {
     this.isAwaited = true;
   }
 
-  /** It has the vote of this hand-over. A vote that it knows already is never shortened. */
+  /** It has the vote of this hand-over. A vote that it already knows never gets shorter. */
   has(serial: number, vote: DirectVote = RESERVATION): void {
     const before = this.#state;
     const known = before.kind === 'mine' && serial <= before.serial ? before.vote : RESERVATION;
@@ -84,7 +84,7 @@ export class QueuePlace {
     this.#state = { kind: 'mine', outcome: GRANTED, serial, vote: longest };
   }
 
-  /** Takes no part until then. */
+  /** It takes no part until then. */
   shelve(outcome: Outcome, untilMs: number): void {
     this.#state = { kind: 'failed', outcome };
     this.dueAtMs = untilMs;
@@ -101,7 +101,7 @@ export class QueuePlace {
     this.#state = { kind, outcome };
   }
 
-  /** Notes that a yield is sent, and in flight from now on. @returns the sink for its answer */
+  /** Notes that a yield is in flight from now on. @returns the sink for its answer */
   yields(serial: number): Sink {
     this.yielded = Math.max(this.yielded, serial);
     const answered = (): void => {
@@ -115,7 +115,7 @@ export class QueuePlace {
 
 const GRANTED: Outcome = Object.freeze({ kind: 'granted', fence: 0, clockUs: 0 });
 
-/** Given back for an earlier ticket. */
+/** The vote was given back for an earlier ticket. */
 const YIELDED: Outcome = Object.freeze({
   kind: 'refused',
   remainingMs: undefined,
@@ -126,7 +126,7 @@ const YIELDED: Outcome = Object.freeze({
 /** Without a push, the first in the queue looks again after this time, the second after twice this time, and so on. */
 const POLL_MS = 2_000;
 const SLOWEST_POLL_MS = 15_000;
-/** A lock held by a foreign client is looked at at least this often: its release sends no push. */
+/** The longest time between two looks at a lock that a foreign client holds: its release sends no push. */
 export const FOREIGN_CLIENT_POLL_MS = 250;
 
 /** How long after a refusal the master is asked again. @param rank  how many waiters are ahead */
@@ -134,18 +134,18 @@ export function pollMs(rank: number, isForeignClient: boolean): number {
   return isForeignClient ? FOREIGN_CLIENT_POLL_MS : Math.min(POLL_MS * (rank + 1), SLOWEST_POLL_MS);
 }
 
-/** Each waiter looks this much after the one before it when a vote should be free, so that the first that lives is the first. */
+/** How long after the waiter ahead each waiter looks when a vote should be free, so that the first one alive comes first. */
 const STAGGER_MS = 3;
-/** However many are ahead, it is no later than twice this; at random from this on, so that not all come at one instant. */
+/** However many are ahead, a look is no later than twice this; it is at random from this on, so that not all come at once. */
 const MOST_STAGGER_MS = 70;
 /**
- * A waiter looks no sooner again than so long for each that is ahead, if the vote was renewed: a gate's lives for a moment,
- * and its owner does. The longest is what is left of such a vote when it is renewed: nobody looks too late by it.
+ * If the vote was renewed, a waiter pauses this long for each waiter that is ahead: the vote of a gate lives for a moment only,
+ * and its owner is alive. The longest pause is what is left of such a vote when it is renewed: so nobody looks too late.
  */
 const PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 500;
 
-/** Of a refusal; times are from now on. */
+/** What a refusal shows; times are from now on. */
 interface Refused {
   /** How many waiters are ahead. */
   readonly rank: number;
@@ -158,9 +158,9 @@ interface Refused {
 }
 
 /**
- * How long after a refusal a waiter looks again. If the vote may be free by then, every waiter does, whatever its rank:
- * all before it may be dead, and so may the holder. A poll that would come shortly before that instant waits for it, or the
- * look after it would come too late.
+ * How long after a refusal a waiter looks again. When the vote may be free, every waiter looks, whatever its rank: all
+ * waiters ahead may be dead, and so may the holder. A poll that would come shortly before that instant waits for it, or the
+ * next look would come too late.
  * @param fraction  at random
  */
 export function lookAgainMs(refused: Refused, fraction: number): number {

@@ -3,20 +3,19 @@
  * vote over. A release hands the vote over to the first waiter and sends it a push. A waiter looks again only now and then,
  * in case a push was lost.
  *
- * The look is a claim, and the push is its late answer: it tells when that look was sent, and how long the vote lives from
- * the look on. So the validity of a vote that was handed over *directly* is measured as that of any other, from the instant
- * at which its request was sent. Direct votes of a quorum that carry one fencing token are the lease.
+ * The look is a claim, and the push is its late answer: it says when that look was sent, and how long the vote lives from the
+ * look on. So the validity of a vote that was handed over *directly* is measured like that of any other, from the instant at
+ * which its request was sent. Direct votes of a quorum that carry one fencing token are the lease.
  *
  * A *reservation* has no such instant, and never counts by itself. A claim to all masters follows it, as in any other
- * attempt, and only the claim decides. It takes the place of a direct vote where the last look is too old, the caller wants
- * it so, or whoever handed over could not count.
+ * attempt, and only the claim decides. A waiter gets a reservation in place of a direct vote if its last look is too old, if
+ * the caller wants it so, or if the client that handed over could not count the fencing token.
  *
- * Masters may see the waiters in different orders, and give their votes to different ones; then nobody gets a quorum. So
- * a master sends an inquiry to the waiter that has its vote when one with an earlier ticket queues. Without a quorum that
- * waiter *yields* the vote, and is queued again. And where the votes of waiters keep the holder of the lock from extending
- * it, the holder asks for them: a waiter without a quorum lets its vote *rest* for a second, and only the holder may take
- * it (protocol C3a). Tickets are in the masters' time, not in that of clients, so that no
- * client always comes first.
+ * Masters may see the waiters in different orders, and give their votes to different ones; then nobody gets a quorum. So when
+ * a waiter with an earlier ticket queues, a master sends an inquiry to the waiter that has its vote. Without a quorum, that
+ * waiter *yields* the vote, and is queued again. And if the votes of waiters keep the holder of the lock from extending it,
+ * the holder asks for them: a waiter without a quorum lets its vote *rest* for a second, and only the holder may take it
+ * (protocol C3a). Tickets are in the masters' time, not in that of clients, so that no client always comes first.
  */
 import type { Timer } from '../runtime/clock.js';
 import { RESERVE_MS, REST_MS } from '../protocol/lua/waiting.js';
@@ -103,8 +102,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   /**
-   * Starts once push connections to a quorum are open. Fewer are useless, and a ticket is better the more clocks it comes
-   * from.
+   * Starts once push connections to a quorum are open. Fewer are useless, and the more clocks a ticket comes from, the better
+   * it is.
    */
   #begin(): void {
     const { nodes, subscriptions } = this.#parts;
@@ -135,12 +134,12 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   onClosed(node: Node, cause: Error): void {
-    this.#fail(node, unknown(cause)); // the lock itself can do without pushes
+    this.#fail(node, unknown(cause)); // the lock itself works without pushes
   }
 
   onPush(node: Node, push: Push): void {
     const place = this.#placeAt(node);
-    if (!this.isWanted) return; // a net: who has left is sent none
+    if (!this.isWanted) return; // a safety net: a waiter that has left gets no pushes
     switch (push.kind) {
       case 'first':
         if (place.state === 'queued')
@@ -217,7 +216,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   // --- places
 
-  /** The lock's key as that master sees it. */
+  /** The lock's key, as that master sees it. */
   #keyAt(node: Node): string {
     return node.keyPrefix + (this.#terms.scope.keys[0] ?? '');
   }
@@ -252,8 +251,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   /**
-   * A look that finds the vote that was just given back has renewed it, while the waiter with the earlier ticket goes on
-   * waiting. If the yield is in flight, it is still on its way, or was sent after that look. Otherwise it was lost with its
+   * A look that finds the vote that was just given back has renewed it, while the waiter with the earlier ticket still waits.
+   * If the yield is in flight, it is still on its way, or was sent after that look. Otherwise it was lost with its
    * connection, and is sent again. A vote that was given back never counts again.
    */
   #onGranted(node: Node, serial: number, claimed: ClaimedByLook | undefined): void {
@@ -300,8 +299,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   /**
-   * Lets its vote rest for the holder of the lock that asked for it, unless its own votes make a quorum. What was asked
-   * before the vote was known is remembered for as long as the holder asks again.
+   * Lets its vote rest for the holder of the lock that asked for it, unless its own votes make a quorum. A question that came
+   * before the vote was known is remembered for as long as the holder may ask again.
    */
   #restIfAsked(node: Node): void {
     const place = this.#placeAt(node);
@@ -344,7 +343,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.#arm();
   }
 
-  /** A quorum of votes is its own: from here on, nothing is yielded. They are the lease, unless they have to be claimed. */
+  /** It has a quorum of votes: from here on, it yields nothing. The votes are the lease, unless they have to be claimed. */
   #win(): void {
     const { directTtlMs: ttlMs, scope } = this.#terms;
     const votes = this.#places.flatMap(({ vote }) => vote ?? []);
@@ -365,7 +364,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     });
   }
 
-  /** If one queue is due, all are asked: reservations that come at different times expire before they make a quorum. */
+  /** If one queue is due, it asks all: reservations that come at different times expire before they make a quorum. */
   #onDue(): void {
     const nowMs = this.#parts.clock.earliest();
     const isLook = this.#places.some(({ dueAtMs, state }) => dueAtMs <= nowMs && state === 'queued');

@@ -1,6 +1,6 @@
 /**
- * Waiting for a shared lock: at its gate where pushes are possible (`turnstile.ts`). Masters may also watch for a refused
- * claim, and keep others out for it.
+ * Waiting for a shared lock: at its gate if pushes are possible (`turnstile.ts`). Masters may also watch for a refused claim,
+ * and keep others out for it.
  */
 import type { Watch } from '../protocol/operation.js';
 import { type Request, scriptedClaim, undo } from '../protocol/request.js';
@@ -53,7 +53,7 @@ export class SharedLine implements Line {
     this.#theTurnstile.end('ended');
   }
 
-  /** A waiter at the gate is watched for while it is the head. */
+  /** Masters watch for a waiter at the gate while it is the head. */
   claim(): Request {
     const { scope, ttlMs } = this.#terms;
     const { clocks, random } = this.#parts;
@@ -62,7 +62,7 @@ export class SharedLine implements Line {
   }
 
   /**
-   * Without a place, only claims that might never succeed while holders come and go are watched for: those that write, or
+   * Without a place, masters watch only for claims that might never succeed while holders come and go: those that write, or
    * want several permits at once.
    */
   watch(isOnce: () => boolean): Watch | undefined {
@@ -89,7 +89,7 @@ export class SharedLine implements Line {
   /** The gate's outcomes are about the queue: an error reports them only if no claim was refused. */
   depart(end: QueueWaitEnd): Departure {
     const turnstile = this.#theTurnstile;
-    this.#unwatch(); // or the next one is refused while it stands, and newcomers pass it
+    this.#unwatch(); // or the next one is refused while the watch lasts, and newcomers pass it
     this.#turnstile = undefined;
     return {
       withdrawal: turnstile.leaving(),
@@ -114,7 +114,7 @@ export class SharedLine implements Line {
     return this.#turnstile;
   }
 
-  /** Where its claim was granted, the claim itself has seen to that; a master that is only slow will, where all is free. */
+  /** Ends the watch. A granted claim has ended it itself, and so will a claim at a master that is only slow, if all is free. */
   #unwatch(): void {
     if (this.#watched === undefined) return;
     const { watcher, round } = this.#watched;

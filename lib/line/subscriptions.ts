@@ -1,10 +1,10 @@
 /**
- * Pushes from the masters to waiters: one push connection for each master and instance. It is opened when the first
- * waiter comes, shared by all, and closed when nobody has waited for a while.
+ * Pushes from the masters to waiters: one push connection for each master and instance. It opens when the first waiter comes,
+ * serves all waiters, and closes when nobody has waited for a while.
  *
- * A push connection counts as open once an echo has come through it: a message of our own, published from the connection
- * that locks. Then releases, which publish in the same way, will reach us, and both connections lead to the same server.
- * Until then a push counts for nothing: after a fail-over it may come from a server whose votes are forgotten elsewhere.
+ * A push connection counts as open once an echo has come through it: a message of our own, published from the connection that
+ * locks. Then releases, which publish in the same way, will reach us as well, and both connections lead to the same server.
+ * Until then, pushes do not count: after a fail-over, one may come from a server whose votes are forgotten elsewhere.
  */
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { pushChannel } from '../protocol/keys.js';
@@ -17,7 +17,7 @@ import { hello, type Request } from '../protocol/request.js';
 import type { Subscription } from '../redis/subscription.js';
 import { IGNORED_ANSWER } from '../node/sink.js';
 
-/** Receives the pushes for one waiter, which is known by its token. */
+/** Receives the pushes for one waiter, which its token identifies. */
 export interface Recipient {
   onPush(node: Node, push: Push): void;
   /** Pushes arrive (again); those in between were missed. */
@@ -30,20 +30,20 @@ const IDLE_MS = 5_000;
 /** A master that refuses subscriptions or pushes is not asked again for this time: rights change rarely. */
 const REFUSED_MS = 5_000;
 /**
- * An echo that has not come back after this time was lost. It is also how long an echo serves all who ask for one: the
- * waiters of an instance, for however many locks, send one message a master in this time.
+ * An echo that has not come back after this time was lost. For the same time, one echo serves all waiters that ask for one:
+ * the waiters of an instance, for however many locks, send one message per master in this time.
  */
 const ECHO_MS = 1_000;
 /**
- * A push connection that was made and is not confirmed after this time is made anew: nothing else would tell that the
- * master's answers vanish. It is as long as a client takes at most to connect, by default.
+ * A push connection that is not confirmed within this time is opened again: nothing else would show that the master's answers
+ * vanish. It is the longest time that a client takes to connect, by default.
  */
 const OPENING_MS = 10_000;
-/** So many votes that were declined in vain are declined again once a push connection is proven; more of them expire. */
+/** How many votes that were declined in vain are declined again once a push connection is proven; the others expire. */
 const MAX_DECLINED = 100;
 
 const NOT_YET = new Error('its push connection is not open yet');
-const NOT_PROVEN = new Error('its connection was lost, and its push connection is to be proven again');
+const NOT_PROVEN = new Error('its connection was lost, and its push connection has to be proven again');
 
 /** The push connection from one master. */
 class PushConnection {
@@ -56,10 +56,10 @@ class PushConnection {
   subscription: Subscription | undefined;
   /** The master confirmed the subscription. */
   isSubscribed = false;
-  /** Until it does. */
+  /** Runs until it does. */
   opening: Timer | undefined;
   unwatch: (() => void) | undefined;
-  /** The echo under way. Each has its own text: a late one, of the server before, proves nothing. */
+  /** The echo under way. Each has its own text: a late one, from the previous server, proves nothing. */
   echo: { readonly text: string; readonly timer: Timer; readonly sink: Sink } | undefined;
   /** When the last echo was sent. */
   greetedAtMs = -Infinity;
@@ -79,7 +79,7 @@ export class Subscriptions {
   /** All tokens of an instance share one channel. */
   #channel = '';
   readonly #recipients = new Map<string, Recipient>();
-  /** Tokens with a quorum of votes, until their votes are given back: what pushes tell of them is known. */
+  /** Tokens with a quorum of votes, until their votes are given back: pushes about them say nothing new. */
   readonly #held = new Set<string>();
   #idle: Timer | undefined;
   #echoes = 0;
@@ -116,13 +116,13 @@ export class Subscriptions {
     this.#idle ??= this.#timers.background(IDLE_MS, () => this.#closeLines());
   }
 
-  /** It has won: pushes for it are no news until `release`. */
+  /** The token has won: pushes for it are ignored until `release`. */
   hold(token: string): void {
     this.#held.add(token);
     this.leave(token);
   }
 
-  /** Its votes are given back, or another process's. A vote that is handed over to it from now on is declined. */
+  /** Its votes are given back, or belong to another process. A vote that is handed over to it from now on is declined. */
   release(token: string): void {
     this.#held.delete(token);
   }
@@ -142,8 +142,8 @@ export class Subscriptions {
   }
 
   /**
-   * A push may have been lost: sends an echo. If that is lost too, the push connection is replaced. One under way is waited
-   * for, to its own end: were it followed by another, those who look one after another would never see it fail.
+   * A push may have been lost: sends an echo. If that is lost too, the push connection is replaced. An echo under way is
+   * waited for, to its own end: if another echo replaced it, waiters that look one after another would never see it fail.
    */
   verify(node: Node): void {
     const line = this.#lines[node.index];
@@ -178,12 +178,12 @@ export class Subscriptions {
     if (line.subscription !== undefined && !line.isSubscribed) this.#awaitOpening(line);
   }
 
-  /** While its master cannot be reached at all, it is left to its client. */
+  /** Renews a subscription that stays unconfirmed. While its master cannot be reached at all, the client takes care of it. */
   #awaitOpening(line: PushConnection): void {
     line.opening?.cancel();
     line.opening = this.#timers.background(OPENING_MS, () => {
       line.opening = this.#timers.deadline(0, () => {
-        // after a stall, what has arrived is read first
+        // after a stall, messages that have arrived are read first
         this.#awaitOpening(line);
         if (line.node.isReady) line.subscription?.renew();
       });
@@ -191,8 +191,8 @@ export class Subscriptions {
   }
 
   /**
-   * When the connection for commands has come back, it may lead to another server than the pushes come from, which tell of
-   * votes: an echo has to prove again that both are the same.
+   * When the connection for commands has come back, it may lead to another server than the one that pushes votes: an echo has
+   * to prove again that both are the same.
    */
   #onCommandsChange(line: PushConnection): void {
     if (!line.node.isReady) {
@@ -251,9 +251,9 @@ export class Subscriptions {
   }
 
   /**
-   * Gives back a vote that was handed over to a waiter that has left, so that it goes to the next one at once. One that was
-   * claimed or extended since stays: it may be a lease that was given to another process. So no undo may stand in for a
-   * request that was lost: the same one is sent again.
+   * Gives back a vote that was handed over to a waiter that has left, so that the next waiter gets it at once. A vote that
+   * was claimed or extended since then stays: it may be a lease that was given to another process. So no undo may replace a
+   * request that was lost: the same request is sent again.
    */
   #decline(line: PushConnection, { key, serial, token }: Push & { readonly kind: 'given' }): void {
     const { keyPrefix } = line.node;
@@ -268,7 +268,7 @@ export class Subscriptions {
     node.send({ request, sink: { ...IGNORED_ANSWER, onFailure } });
   }
 
-  /** The echo is not awaited any more; if it was not sent yet, it never will be. */
+  /** Stops waiting for the echo; if it was not sent yet, it never will be. */
   #dropEcho(line: PushConnection): void {
     const { echo, node } = line;
     line.echo = undefined;

@@ -1,6 +1,6 @@
 /**
- * The locks of one name: exclusive, for readers and writers, or with a number of permits. Each can be acquired, tried, used
- * and looked at in the same way; what is behind them is the same coordinator.
+ * The locks of one name: exclusive, for readers and writers, or with a number of permits. All have the same methods, over the
+ * same coordinator.
  */
 import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js';
 import type { Inspection } from '../lease/inspection.js';
@@ -23,7 +23,7 @@ import {
 import { type Kind, MOST_PERMITS, MUTEX, READ } from '../protocol/scope.js';
 import { argumentsOfUsing } from '../input/using-arguments.js';
 
-/** What can be locked, and how it is held is its own affair. */
+/** A lock of any kind. */
 export interface Lockable<
   Held = Lease,
   Seen = Inspection | SharedInspection,
@@ -42,13 +42,13 @@ export interface Lockable<
     options: (Options & LossOptions) | undefined,
     routine: (lease: Held) => Promise<T> | T,
   ): Promise<T>;
-  /** Who holds it, master by master. Changes nothing. @throws RedlockError `CLOSED` */
+  /** Shows who holds it, master by master. Changes nothing. @throws RedlockError `CLOSED` */
   inspect(): Promise<Seen>;
 }
 
 /** Options of `redlock.mutex`. */
 export interface MutexOptions {
-  /** Whether its waiters stand in line, unless a call says otherwise. @default that of the instance */
+  /** Whether its waiters wait in line, unless a call says otherwise. @default that of the instance */
   readonly fair?: boolean | undefined;
   /** Whether its holder may enter it again: see `ReentrantMutex`. @default false */
   readonly reentrant?: boolean | undefined;
@@ -60,15 +60,15 @@ export interface ReentrantMutexOptions extends MutexOptions {
   readonly reentrant: true;
 }
 
-/** Options of `redlock.mutex` for a lock whose holder waits for itself as for any other. */
+/** Options of `redlock.mutex` for a lock whose holder waits for itself as for any other holder. */
 export interface PlainMutexOptions extends MutexOptions {
   /** Its holder may not enter it again. @default false */
   readonly reentrant?: false | undefined;
 }
 
 /**
- * Options of a reader's `acquire`; those of `using` are the same and `onLoss`. No number stands for the latest among several
- * holders, so there is no fencing to switch on or off.
+ * Options of a reader's `acquire`; `using` takes `onLoss` as well. Among several holders, no number is the latest, so there
+ * is no fencing to switch on or off.
  */
 export type ReadOptions = Omit<AcquireOptions, 'fencing'>;
 /** Options of a reader's `tryAcquire`. */
@@ -79,19 +79,19 @@ interface PermitCount {
   /** How many permits, all or none. From 1 up to those of the semaphore. @default 1 */
   readonly permits?: number | undefined;
 }
-/** Options of a semaphore's `acquire`; those of `using` are the same and `onLoss`. */
+/** Options of a semaphore's `acquire`; `using` takes `onLoss` as well. */
 export type PermitOptions = ReadOptions & PermitCount;
 /** Options of a semaphore's `tryAcquire`. */
 export type TryPermitOptions = TryReadOptions & PermitCount;
 
-/** Holders one at a time. */
+/** A lock for one holder at a time. */
 export type Mutex = Lockable<Lease, Inspection>;
-/** For any number of readers at a time. */
+/** A lock for any number of readers at a time. */
 export type ReadLock = Lockable<Lease, SharedInspection, ReadOptions, TryReadOptions>;
-/** For one writer, with nobody beside it. */
+/** A lock for one writer, and nobody else. */
 export type WriteLock = Lockable<WriteLease, SharedInspection>;
 
-/** For any number of readers, or one writer. A writer that waits keeps new readers out. */
+/** A lock for any number of readers, or one writer. A writer that waits keeps new readers out. */
 export interface ReadWriteLock {
   /** The lock's name, without `keyPrefix`. */
   readonly name: string;
@@ -101,9 +101,9 @@ export interface ReadWriteLock {
   readonly write: WriteLock;
 }
 
-/** For as many at a time as it has permits. */
+/** A lock for as many holders at a time as it has permits. */
 export interface Semaphore extends Lockable<Lease, SharedInspection, PermitOptions, TryPermitOptions> {
-  /** How many there are: the same number for all who use that name. */
+  /** How many permits it has: the same number for all clients that use that name. */
   readonly permits: number;
 }
 
@@ -113,7 +113,7 @@ type RunUnder = <Held extends Lease, T>(
   onLoss: OnLoss,
 ) => Promise<T>;
 
-/** What locks need of the instance that they come from. */
+/** What locks need from their instance. */
 export interface LockBackend {
   readonly terms: InstanceTerms;
   /** Runs a routine under a lease, and releases it. */
@@ -130,7 +130,7 @@ interface LockVariant<Held, Seen, Options> {
   readonly tryNames: readonly string[];
   readonly defaults: InstanceTerms;
   readonly run: RunUnder;
-  /** Checks what the options have beside the usual, and asks the masters. */
+  /** Checks the options that only this kind of lock has, and asks the masters. */
   acquire(options: Options, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Held>;
   inspect(): Promise<Seen>;
 }
@@ -194,7 +194,7 @@ class Lock<
     change: (call: ResolvedCall) => ResolvedCall,
   ): Promise<Held> {
     const { defaults } = this.#variant;
-    const given = options ?? (NO_OPTIONS as Options); // all of them may be left out
+    const given = options ?? (NO_OPTIONS as Options); // all of them are optional
     const call = resolveCall(given, names, defaults);
     return this.#variant.acquire(given, change(call), given.signal);
   }

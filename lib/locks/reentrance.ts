@@ -1,10 +1,10 @@
 /**
- * Entering a lock again while holding it. The masters know nothing of it: the client counts, up at each entry and down at
- * each exit, and the last exit releases. Who holds is told by the flow of asynchronous calls, from `using` on
- * (`AsyncLocalStorage`: what a thread is elsewhere), or by an `owner` that the caller names.
+ * Entering a lock again while holding it. The masters know nothing about it: the client counts, up at each entry and down at
+ * each exit, and the last exit releases. The flow of asynchronous calls, from `using` on, identifies the holder
+ * (`AsyncLocalStorage`, which is what a thread is elsewhere), or an `owner` that the caller names.
  *
- * Branches of one flow that run in parallel hold it together and do not exclude each other. A flow that goes on after the
- * last exit holds nothing any more.
+ * Branches of one flow that run in parallel hold the lock together and do not exclude each other. A flow that goes on after
+ * the last exit no longer holds anything.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Cancellation } from '../runtime/cancellation.js';
@@ -28,13 +28,13 @@ import {
 } from '../input/options.js';
 import { argumentsOfUsing } from '../input/using-arguments.js';
 
-/** So many names of one object, and so many texts with their names, are remembered: the latest. */
+/** The most names of one object, and the most texts with their names, that are remembered: the latest ones. */
 const MOST = 1_000;
 
 class LostHolds {
   /** The names by their owner, where that can be gone one day. */
   readonly #byOwner = new WeakMap<WeakKey, Set<string>>();
-  /** Texts, and symbols that stand for one, never are. */
+  /** Texts, and registered symbols, never are. */
   readonly #texts = new Set<string>();
 
   add(owner: WeakKey | string, name: string): void {
@@ -63,20 +63,20 @@ function textOf(owner: WeakKey | string): string | undefined {
   return typeof owner === 'string' ? owner : undefined;
 }
 
-/** A text and a symbol that stands for it are two owners. */
+/** A text and the symbol registered under it are two owners. */
 function entryOf(owner: WeakKey | string, text: string, name: string): string {
   return JSON.stringify([typeof owner, text, name]);
 }
 
-/** Who holds, where the flow of calls does not tell: the same value for all that shall enter again. */
+/** The holder, where the flow of calls does not show it: the same value for all that shall enter again. */
 export type Owner = object | string | symbol;
 
-/** Who calls, where the flow of calls does not tell. */
+/** Names the caller, if the flow of calls does not identify it. */
 interface Owned {
-  /** Holds in place of the flow of calls. @default undefined: the flow of calls holds */
+  /** The holder, in place of the flow of calls. @default undefined: the flow of calls holds */
   readonly owner?: Owner | undefined;
 }
-/** Options of a reentrant lock's `acquire`; those of `using` are the same and `onLoss`. */
+/** Options of a reentrant lock's `acquire`; `using` takes `onLoss` as well. */
 export type ReentrantOptions = AcquireOptions & Owned;
 /** Options of a reentrant lock's `tryAcquire`. */
 export type TryReentrantOptions = TryAcquireOptions & Owned;
@@ -95,21 +95,21 @@ export interface ReentrantMutex extends Lockable<
   TryReentrantOptions
 > {
   /**
-   * Enters where this flow, or the owner, holds; sends nothing, and never waits.
+   * Enters again if this flow, or the owner, holds the lock; sends nothing, and never waits.
    *
-   * @throws RedlockError `NOT_HELD`: it does not · `LOCK_LOST`: it did
+   * @throws RedlockError `NOT_HELD`: it does not hold it · `LOCK_LOST`: it did
    */
   reenter(options?: Owned): ReentrantLease;
 }
 
-/** What a mutex offers whether or not its holder may enter it again: all but `reenter`, `owner` and `lease.giveAway()`. */
+/** What reentrant mutexes and others have in common: all but `reenter`, `owner` and `lease.giveAway()`. */
 export type AnyMutex = Lockable<Lease | ReentrantLease, Inspection>;
 
-/** A call that waits for what another call of its owner may get before it. */
+/** A call that waits for a lock which another call of its owner may get first. */
 class Wait {
   readonly #caller: Cancellation;
   readonly #controller = new AbortController();
-  /** The other call has it, and took this one in. */
+  /** The entry, once the other call has the lock and has taken this one in. */
   entry: OwnReentrantLease | undefined;
 
   constructor(signal: AbortSignal | undefined) {
@@ -121,7 +121,7 @@ class Wait {
     return this.#controller.signal;
   }
 
-  /** By its caller. */
+  /** Whether its caller has cancelled it. */
   get isCancelled(): boolean {
     return this.#caller.cancelled !== undefined;
   }
@@ -137,18 +137,18 @@ class Wait {
   }
 }
 
-/** What one owner has of one lock. */
+/** The state of one owner at one lock. */
 class Place {
   hold: Hold | undefined;
   /** Calls that wait for it: the first that gets it takes the others in. */
   readonly waits = new Set<Wait>();
 }
 
-/** Who holds which of an instance's locks. */
+/** The holders of an instance's reentrant locks. */
 export class Reentrance {
   readonly #held: HeldLeases;
   readonly #flows = new AsyncLocalStorage<ReadonlyMap<string, Hold>>();
-  /** Owners that hold or wait; by owner and name. */
+  /** Owners that hold or wait, by owner and name. */
   readonly #owners = new Map<Owner, Map<string, Place>>();
   readonly #lost = new LostHolds();
 
@@ -156,7 +156,7 @@ export class Reentrance {
     this.#held = held;
   }
 
-  /** What this flow of calls holds. */
+  /** The hold of this flow of calls. */
   ofFlow(name: string): Hold | undefined {
     const hold = this.#flows.getStore()?.get(name);
     return hold?.isOver === false ? hold : undefined;
@@ -175,9 +175,9 @@ export class Reentrance {
   }
 
   /**
-   * Enters where this owner holds; undefined where it does not.
+   * Enters again if this owner holds the lock; undefined if it does not.
    *
-   * @throws RedlockError `LOCK_LOST`, once: it did, and its lease was lost
+   * @throws RedlockError `LOCK_LOST`, once: it did, but its lease was lost
    */
   enterAs(owner: Owner, name: string): OwnReentrantLease | undefined {
     if (this.#lost.take(owner, name)) throw lossError('it ended before this owner had left', [name]);
@@ -185,23 +185,23 @@ export class Reentrance {
     try {
       return hold?.enter();
     } catch (error) {
-      if (hold !== undefined) this.left(owner, name, hold); // it is told by this
+      if (hold !== undefined) this.left(owner, name, hold); // this error notifies the owner
       throw error;
     }
   }
 
-  /** Nobody is in any more, or they have been told that the lease was lost. */
+  /** Nobody is in any longer, or the owner knows that the lease was lost. */
   left(owner: Owner, name: string, hold: Hold): void {
     this.#forget(owner, name, hold);
     this.#lost.take(owner, name);
   }
 
-  /** The lease was lost while its owner was in: that may never come again. */
+  /** The lease was lost while its owner was in: the owner may never come again. */
   lost(owner: Owner, name: string, hold: Hold): void {
     if (this.#forget(owner, name, hold)) this.#lost.add(owner, name);
   }
 
-  /** What this owner has; made where there is nothing yet. */
+  /** The place of this owner at that lock; created if it does not exist yet. */
   placeOf(owner: Owner, name: string): Place {
     const places = this.#owners.get(owner) ?? new Map<string, Place>();
     this.#owners.set(owner, places);
@@ -210,7 +210,7 @@ export class Reentrance {
     return place;
   }
 
-  /** Forgets a place that nobody needs any more. */
+  /** Forgets a place that nobody needs any longer. */
   tidy(owner: Owner, name: string): void {
     const places = this.#owners.get(owner);
     const place = places?.get(name);
@@ -233,7 +233,7 @@ export class Reentrance {
   }
 }
 
-/** Asks the masters; undefined where one attempt came to nothing. */
+/** Asks the masters; undefined if one attempt failed because others hold the lock. */
 type Ask = (signal: { readonly signal?: AbortSignal }) => Promise<Lease | undefined>;
 
 class Reentrant implements ReentrantMutex {
@@ -312,7 +312,7 @@ class Reentrant implements ReentrantMutex {
     return entry;
   }
 
-  /** Again where it is held, else by asking the masters. */
+  /** Enters again if the lock is held, else asks the masters. */
   async #enter(
     owner: Owner | undefined,
     signal: AbortSignal | undefined,
@@ -325,7 +325,10 @@ class Reentrant implements ReentrantMutex {
     return lease === undefined ? undefined : new Hold(lease, () => undefined).enter();
   }
 
-  /** Calls of one owner that wait at the same time are taken in by the first that gets it. */
+  /**
+   * Asks the masters for an owner. If several of its calls wait at the same time, the first that gets the lock takes the
+   * others in.
+   */
   async #enterAsOwner(
     owner: Owner,
     signal: AbortSignal | undefined,

@@ -1,9 +1,9 @@
 /**
- * Many requests in one call: what becomes ready for a master at the same time is sent as one script, which runs the
+ * Many requests in one call: requests that become ready for a master at the same time go as one script, which runs the
  * entries one after another and gives a reply for each. A call costs client and server far more than an entry.
  *
  * There are two such scripts: one for exclusive locks, one for read-write locks and semaphores. A script's functions are
- * created each time it runs, so that one for all would cost each call more.
+ * created each time it runs, so one script for all would make each call more expensive.
  */
 import { atEndOfTurn, type IdleTime } from '../runtime/clock.js';
 import { NO_MARKER } from '../protocol/scope.js';
@@ -19,14 +19,14 @@ import type { Command } from '../redis/transport.js';
  * millisecond.
  */
 export const MAX_ENTRIES = 128;
-/** The same if all are extensions of one key each: a millisecond or two. */
+/** The same limit if all entries are extensions of one key each: a millisecond or two. */
 export const MAX_EXTENSIONS = 2 * MAX_ENTRIES;
 /** The length of all keys of a call, in UTF-16 units. */
 export const MAX_LENGTH = 64 * 1024;
-/** From this many requests on, a call of its own is worthwhile if it lets master and client work at the same time. */
+/** From this many requests on, a call of their own is worthwhile if it lets master and client work at the same time. */
 const HALF_CROWD = 16;
 
-/** How many scripts carry many requests: a master is sent a call of each at a time. */
+/** How many scripts carry many requests: one call of each goes to a master at a time. */
 const BATCH_SCRIPTS = 2;
 
 /** Requests that share one call, in that order. */
@@ -38,10 +38,10 @@ export class Batch {
   /** The guard of its entries; undefined while no entry is guarded. */
   #guardMs: number | undefined;
   #marker: string | undefined;
-  /** The list of taken tokens that some of its entries look at. */
+  /** The list of taken tokens that some of its entries read. */
   #taken: string | undefined;
 
-  /** Adds a request. @returns false if it does not fit, and a new batch has to be started */
+  /** Adds a request. @returns false if it does not fit, and a new batch has to begin */
   add(request: Request): boolean {
     if (this.requests.length > 0 && !this.#fits(request)) return false;
     this.requests.push(request);
@@ -55,8 +55,8 @@ export class Batch {
   }
 
   /**
-   * Takes as many entries as fit, `most` at most, from the front. Those that another script carries are passed over, and
-   * stay; but requests for one resource keep their order, and one that goes alone is passed by none.
+   * Takes as many entries as fit, `most` at most, from the front. It passes over those that another script carries, and
+   * leaves them; but requests for one resource keep their order, and none passes one that goes alone.
    */
   take<Entry extends { readonly request: Request }>(entries: Entry[], most: number): Entry[] {
     const taken: Entry[] = [];
@@ -78,7 +78,7 @@ export class Batch {
     return taken;
   }
 
-  /** One call for all of them. @param isWhole  send the script's source: the master may not know it */
+  /** Builds one call for all of them. @param isWhole  send the script's source: the master may not know it */
   command(isWhole: boolean): Command {
     const keys: string[] = [];
     const groups: string[] = [];
@@ -128,7 +128,7 @@ export class Batch {
     return script;
   }
 
-  /** Another script carries it. */
+  /** Whether another script carries it. */
   #isOfAnother({ operation: { batch } }: Request): boolean {
     const own = this.requests[0]?.operation.batch;
     return own !== undefined && batch !== undefined && batch !== own;
@@ -156,7 +156,9 @@ export function wholeBatch(requests: readonly Request[]): Command {
   return batch.command(true);
 }
 
-/** Loads the script of the call for these requests into a master, if it matters: without entries it does nothing. */
+/**
+ * The command that loads the script of the call for these requests, if loading matters: without entries the script does nothing.
+ */
 export function lessonFor(requests: readonly Request[]): Command | undefined {
   const [first] = requests;
   const script = first?.operation.batch;
@@ -167,15 +169,15 @@ export function lessonFor(requests: readonly Request[]): Command | undefined {
 /** State that the masters of an instance share within one turn of the event loop. */
 export class LoopTurn {
   /**
-   * A batch was answered in this turn. Its callers go on in the same turn, so the request of the first of them will not
+   * Whether a batch was answered in this turn. Its callers go on in the same turn, so the request of the first one will not
    * be the only one.
    */
   isCrowded = false;
-  /** Tells when this process was too busy to measure a round trip; without it, it never is. */
+  /** Knows when this process was too busy to measure a round trip; without it, the process never counts as busy. */
   readonly idle: IdleTime | undefined;
   readonly #masters: number;
   #isEnding = false;
-  /** What was built last: a call of each script. */
+  /** The commands that were built last: one of each script. */
   readonly #built: { readonly requests: readonly Request[]; readonly command: Command }[] = [];
 
   constructor(masters = Infinity, idle?: IdleTime) {
@@ -225,7 +227,7 @@ export class LoopTurn {
   };
 }
 
-/** Every entry was granted in the shortest form: the reply is their number instead of a list of ones. */
+/** Whether every entry was granted in the shortest form: the reply is their number instead of a list of ones. */
 export function isAllYes(reply: unknown, entries: number): boolean {
   return !Array.isArray(reply) && toInteger(reply) === entries;
 }

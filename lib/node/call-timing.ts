@@ -1,9 +1,9 @@
 /**
- * Measures the round trip to one master: one call at a time, as TCP does, and nothing of what is sent meanwhile.
+ * Measures the round trip to one master: one call at a time, as TCP does, and none that is sent meanwhile.
  *
- * Not measured are calls that an attempt gave up on, failures, and calls during which this process was busy for most of
- * the time: their answers may have waited here. While a process is that busy throughout, what was known before stands.
- * An answer that comes after an attempt would have given up is a timeout as well, though no attempt needed it.
+ * It does not measure calls that an attempt gave up on, failures, and calls during which this process was busy for most of
+ * the time: their answers may have waited here. While a process is that busy throughout, the previous estimate remains. An
+ * answer that comes after an attempt would have given up counts as a timeout, too, though no attempt needed it.
  */
 import type { Clock, IdleTime } from '../runtime/clock.js';
 import { LEAST_MS } from '../protocol/node-timeout.js';
@@ -11,11 +11,11 @@ import { RoundTrip } from './round-trip.js';
 import { Silence, toError } from '../redis/server-errors.js';
 import type { Command, Transport } from '../redis/transport.js';
 
-/** What is sent sooner than this after the last measured call is not measured, in ms: measuring takes time. */
+/** The least time between two calls that are measured, in ms: measuring takes time. */
 const EVERY_MS = 10;
-/** Being busy for less does not matter, in ms: it adds little to what an attempt waits anyway. */
+/** Busy times below this do not matter, in ms: they add little to the time that an attempt waits anyway. */
 const BRIEF_MS = 25;
-/** The part of a round trip that this process may be busy for. */
+/** The part of a round trip during which this process may be busy. */
 const MOST_BUSY = 1 / 2;
 
 export class CallTiming {
@@ -26,15 +26,15 @@ export class CallTiming {
   #sentAtMs = -Infinity;
   #idleAtMs = 0;
 
-  /** @param idle  without it, the event loop is taken to be idle all the time */
+  /** @param idle  without it, the event loop counts as idle all the time */
   constructor(clock: Clock, idle: IdleTime = () => clock.earliest()) {
     this.#clock = clock;
     this.#idle = idle;
   }
 
   /**
-   * For how long the call that is being measured, or was given up on, has had no answer; 0 where there is none. A master
-   * that stands still is noticed by it although nobody waits for its answers: a quorum of the others decides.
+   * For how long the call that is being measured, or was given up on, has had no answer; 0 without such a call. It shows that
+   * a master has stopped even if nobody waits for its answers, since a quorum of the others decides.
    */
   get unansweredMs(): number {
     return this.#state === 'free' ? 0 : this.#clock.earliest() - this.#sentAtMs;
@@ -60,7 +60,7 @@ export class CallTiming {
     answer.then(this.#onAnswer, this.#onFailure);
   }
 
-  /** An attempt gave up waiting. @param silence  tells for how long, unless something else cut it short */
+  /** An attempt gave up waiting. @param silence  how long it waited, unless something else cut the wait short */
   gaveUp(silence: Error | undefined): void {
     if (this.#state === 'timing') this.#state = 'void';
     if (silence instanceof Silence) this.trip.gaveUp(silence.withinMs);

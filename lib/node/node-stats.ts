@@ -1,23 +1,23 @@
-/** What is known of one master, without asking it. */
+/** What is known about one master, without asking it. */
 import type { Node } from './node.js';
 
-/** What an instance knows of one master, without asking it. */
+/** What an instance knows about one master, without asking it. */
 export interface NodeStats {
   /** The master, by host and port. */
   readonly node: string;
   /**
-   * `ready`: connected, and answering as far as is known · `silent`: connected, and attempts gave up waiting for its
-   * answers · `disconnected`: there is no connection, or not yet.
+   * `ready`: connected, and answering as far as is known · `silent`: connected, but attempts gave up waiting for its answers
+   * · `disconnected`: it has no connection, or not yet.
    */
   readonly state: 'ready' | 'silent' | 'disconnected';
   /**
-   * Its round trip, averaged over the latest that were measured; or the time for which it has owed an answer, once that is
-   * longer: it grows while a master stands still. Milliseconds; undefined before the first, and without a connection.
+   * Its round trip, averaged over the latest measurements; or the time for which it has owed an answer, once that is longer:
+   * so it grows while a master is stopped. Milliseconds; undefined before the first measurement, and without a connection.
    */
   readonly roundTripMs: number | undefined;
-  /** For how long it abstains, by what it last said. Milliseconds; 0 where it does not. */
+  /** For how long it abstains, according to its last answer. Milliseconds; 0 if it does not. */
   readonly quarantinedMs: number;
-  /** How many calls it was sent so far. */
+  /** How many calls it has been sent. */
   readonly calls: number;
   /** How many requests those calls had: one call may carry many. */
   readonly requests: number;
@@ -41,14 +41,14 @@ export function statsOf(node: Node): NodeStats {
   };
 }
 
-/** An average alone would stay as it was while nothing is answered. Connects nothing. */
+/** Not only the average, which would stay the same while no answers come. Opens no connection. */
 export function roundTripOf({ isReady, timing, window }: Node): number | undefined {
   const { meanMs } = timing.trip;
   if (meanMs === undefined || !isReady) return undefined;
   return Math.max(meanMs, timing.unansweredMs, window.silentForMs);
 }
 
-/** Connects nothing. */
+/** Opens no connection. */
 export function stateOf({ isReady, window }: Node): NodeStats['state'] {
   if (!isReady) return 'disconnected';
   return window.isSilent ? 'silent' : 'ready';

@@ -1,6 +1,6 @@
 /**
- * Tells when a master takes part no longer, and when it does again: it has no connection, or does not answer. Listens to
- * the client only while somebody wants to know.
+ * Reports when a master no longer takes part, because it has no connection or does not answer, and when it takes part again.
+ * Listens to the client only while somebody wants to know.
  */
 import type { Clock } from '../runtime/clock.js';
 import type { NodeObserver } from '../telemetry/observer.js';
@@ -54,7 +54,7 @@ class NodeWatch {
   };
 }
 
-/** What tells whether anybody wants to know. */
+/** Knows whether anybody wants to know. */
 interface Audience {
   onChange: (() => void) | undefined;
   has(name: 'nodeDown' | 'nodeUp' | 'quarantined'): boolean;

@@ -1,18 +1,17 @@
 /**
  * One master: sends requests on its connection in order, and tracks which are in flight.
  *
- * A request is sent at once if at most one other is in flight. Otherwise it waits for the end of the turn (the code that
- * runs now, and everything that it resolved), and for the call before (`pace.ts`), and shares one call with the requests
- * that became ready meanwhile. What is urgent does not wait for the call before: undos, releases of locks that somebody
- * waits for, extensions of leases that end soon, and what cannot share a call.
+ * A request is sent at once if at most one other is in flight. Otherwise it waits for the end of the turn (the code that runs
+ * now, and everything that it resolved), and for the call before (`pace.ts`), and shares one call with the requests that
+ * became ready meanwhile. Urgent requests do not wait for the call before: undos, releases of locks that somebody waits for,
+ * extensions of leases that end soon, and requests that cannot share a call.
  *
- * Bounds: at most `WINDOW` requests are in flight, or `SILENT_WINDOW` once an attempt gave up waiting for this master.
- * Further requests wait here, and are dropped unsent when their attempt ends. Undos and releases go on waiting unless the
- * master is silent. The undo of a claim in flight may exceed the window, once per claim: it must follow the claim on the
- * same connection.
+ * Bounds: at most `WINDOW` requests are in flight, or `SILENT_WINDOW` once an attempt gave up waiting for this master. Further
+ * requests wait here, and are dropped unsent when their attempt ends. Undos and releases keep waiting unless the master is
+ * silent. The undo of a claim in flight may exceed the window, once per claim: it must follow the claim on the same connection.
  *
  * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They count as in flight until the
- * master answers anything; a probe every few seconds finds out.
+ * master answers any request; a probe every few seconds finds out.
  */
 import { Batch, entryReply, isAllYes, lessonFor, LoopTurn, wholeBatch } from './batch.js';
 import { atEndOfTurn, type Clock } from '../runtime/clock.js';
@@ -49,18 +48,18 @@ export class Node {
   readonly #transport: Transport;
   readonly #turn: LoopTurn;
   readonly #pace: Pace | undefined;
-  /** Something urgent is among what waits. */
+  /** Whether an urgent request is among those that wait. */
   #isUrgent = false;
   /** Requests that wait for the end of the turn, for room in the window, or for the connection. */
   readonly #queue = new SendQueue<Sink>();
   /** Requests that follow one in flight: they wait for the end of the turn, but not for room. */
   #following: Ask[] = [];
   #isFlushDue = false;
-  /** Callbacks for when it is idle. */
+  /** Callbacks for the moment when it is idle. */
   readonly #idlers: (() => void)[] = [];
   readonly #listeners: ConnectionListeners;
   #unwatch: (() => void) | undefined;
-  /** A script that the master did not know is being loaded. */
+  /** Whether a script that the master did not know is being loaded. */
   #isTaught = false;
 
   /** @param turn  shared by the masters of an instance */
@@ -91,12 +90,12 @@ export class Node {
     return this.#transport.state;
   }
 
-  /** Connected; unlike a look at `state`, this connects nothing. */
+  /** Whether it is connected; unlike `state`, this opens no connection. */
   get isReady(): boolean {
     return this.#transport.isReady;
   }
 
-  /** Connected, and not silent: it has answered since an attempt last gave up waiting for it. */
+  /** Whether it is connected and not silent: it has answered since an attempt last gave up waiting for it. */
   get isHealthy(): boolean {
     return !this.window.isSilent && this.#transport.state === 'ready';
   }
@@ -120,12 +119,12 @@ export class Node {
     return this.#listeners.add(listener);
   }
 
-  /** Why it is not connected. */
+  /** The reason why it is not connected. */
   lostError(): Error {
     return this.#listeners.lostError();
   }
 
-  /** Sends as soon as there is a connection and room; fails at once if the connection is lost. */
+  /** Sends the request as soon as there is a connection and room; it fails at once if the connection is lost. */
   send(ask: Ask): void {
     switch (this.#transport.state) {
       case 'ready':
@@ -147,8 +146,8 @@ export class Node {
   }
 
   /**
-   * Undoes or releases what a token may have here. If its claim is in flight, this request follows in the same turn on
-   * the same connection. So it runs after the claim even on a master that is frozen now.
+   * Undoes or releases any vote that a token may have here. If its claim is in flight, this request follows in the same turn
+   * on the same connection. So it runs after the claim even on a master that is frozen now.
    */
   withdraw(ask: Ask, rounds: readonly Withdrawn[]): void {
     let follows = false;
@@ -156,7 +155,7 @@ export class Node {
       for (const round of rounds) follows = round.follow(this) || follows;
     }
     if (!follows) return this.send(ask);
-    // an undo is sent even if its caller ends the process next, unless a batch is due anyway
+    // an undo goes out even if its caller ends the process next, unless a batch is due anyway
     if (this.#isIdle || (ask.request.isWhole && !this.#isFlushDue)) return this.#transmit(ask);
     this.#following.push(ask);
     this.#flushSoon();
@@ -196,7 +195,7 @@ export class Node {
     return wasWaiting;
   }
 
-  /** What waits for the call before may go. */
+  /** Requests that wait for the call before may go. */
   readonly goOn = (): void => this.#flushSoon();
 
   /** The cause for a missing answer to an unsent request: it waited for its connection, or for other requests. */
@@ -205,7 +204,7 @@ export class Node {
     return unsentFor(silence, this.#transport);
   }
 
-  /** Resolves when nothing is in flight or waiting, requests that are sent again included. */
+  /** Resolves when no request is in flight or waiting, including those that are sent again. */
   idle(): Promise<void> {
     if (this.window.inFlight === 0 && this.#queue.size === 0 && !this.#isFlushDue) return Promise.resolve();
     return new Promise((resolve) => void this.#idlers.push(resolve));
@@ -214,7 +213,7 @@ export class Node {
   /**
    * An attempt gave up waiting for an answer. Requests whose time is up fail: they wait only for a master that answers.
    *
-   * @param silence  tells how long it waited, unless something else cut it short
+   * @param silence  how long it waited, unless something else cut the wait short
    */
   markSilent(silence?: Error): void {
     this.timing.gaveUp(silence);
@@ -223,9 +222,9 @@ export class Node {
   }
 
   /**
-   * Nothing waits to be sent, and at most one request is in flight: a caller with one request after another need not wait
-   * for the slowest master. Not after a batch was answered in this turn: its callers' next requests share a call, since a
-   * write to a socket costs more than the rest of a request. Requests to a cluster are never collected.
+   * Whether no request waits, and at most one is in flight: a caller with one request after another need not wait for the
+   * slowest master. False after a batch was answered in this turn: its callers' next requests share a call, since a write to
+   * a socket costs more than the rest of a request. Requests to a cluster are never collected.
    */
   get #isIdle(): boolean {
     if (this.#queue.size > 0 || this.#following.length > 0) return false;
@@ -243,7 +242,7 @@ export class Node {
     });
   }
 
-  /** Sends what waits, as far as there is room. Fails it if the connection is lost. */
+  /** Sends the waiting requests, as far as there is room. Fails them if the connection is lost. */
   #flush(): void {
     switch (this.#transport.state) {
       case 'ready':
@@ -323,8 +322,8 @@ export class Node {
   }
 
   /**
-   * Loads a script that the master did not know, when its NOSCRIPT came too late to send the request again. Otherwise it
-   * could not vote as long as it is slower than the others, nor begin its quarantine after a restart.
+   * Loads a script that the master did not know, when its NOSCRIPT came too late to send the request again. Otherwise the
+   * master could not vote as long as it is slower than the others, nor begin its quarantine after a restart.
    */
   #teach(lesson: Command | undefined): void {
     if (lesson === undefined || this.isCluster || this.#isTaught || this.window.roomFor(1) === 0) return;
@@ -363,8 +362,8 @@ export class Node {
   }
 
   /**
-   * Sends again what is still wanted, if nothing of the call was carried out: with the script's source if the master did
-   * not know it, one by one if a key in it was not allowed.
+   * Sends the requests again that are still wanted, if the master carried out no part of the call: with the script's source
+   * if the master did not know it, one by one if the user may not use one of the keys.
    * @returns the rest
    */
   #sendAgain(entries: readonly Ask[], error: Error): readonly Ask[] {
@@ -392,7 +391,7 @@ export class Node {
     for (const { sink } of entries) sink.onFailure(this, this.lostError());
   }
 
-  /** What waits is sent when there is a connection again, and fails when the connection is lost. */
+  /** Sends the waiting requests when there is a connection again, and fails them when the connection is lost. */
   #watchWaiting(): void {
     if (this.#queue.size > 0) this.#unwatch ??= this.watch(() => this.#flush());
   }

@@ -1,25 +1,25 @@
 /**
- * Paces the calls of an instance, so that requests which come out of step share calls. While little is under way, a
- * request goes at once. Otherwise it waits until the call before is through, and what has come by then goes as one call,
- * the same for all masters: Nagle's algorithm (RFC 896) over N connections at once. A call costs client and masters far
- * more than a request in it, so under load the waits get shorter, too.
+ * Paces the calls of an instance, so that requests which come out of step share calls. While little is under way, a request
+ * goes at once. Otherwise it waits until the call before is through, and all requests that have come by then go as one call,
+ * the same for all masters: Nagle's algorithm (RFC 896) over N connections at once. A call costs client and masters far more
+ * than a request in it, so under load the waits get shorter, too.
  *
- * A call is through at a quorum's answers: whoever awaits it goes on then, and a silent minority holds nobody up. A call
- * to fewer masters, such as the release that follows a claim to a slow one, holds nobody up at all. And no call holds
- * others up for longer than `MOST_HELD_MS`. So the number of requests under way is not bounded here: it is the rate times
- * the round trip, however long that is, and distant masters get a call every few ms.
+ * A call is through when a quorum has answered: its callers go on then, and a silent minority holds nobody up. A call to
+ * fewer masters, such as the release that follows a claim to a slow one, holds nobody up at all. And no call holds others up
+ * for longer than `MOST_HELD_MS`. So this does not bound the number of requests under way: it is the rate times the round
+ * trip, however long that is, and distant masters get a call every few ms.
  */
 import { atEndOfTurn, type Clock, type Timer, type Timers } from '../runtime/clock.js';
 import type { Command } from '../redis/transport.js';
 
-/** A call holds others up for this time, in ms, if it is not through before: more than a round trip on a local network. */
+/** How long a call holds others up, in ms, if it is not through before: longer than a round trip on a local network. */
 export const MOST_HELD_MS = 2;
-/** Requests of young calls that may be under way without holding others up: one, and another beside it. */
+/** How many requests of young calls may be under way without holding others up: one, and another one. */
 export const AT_ONCE = 2;
 
-/** Something that holds requests back. */
+/** A sender that holds requests back. */
 export interface Paced {
-  /** What it holds may go. All that wait are called in the same turn of the event loop. */
+  /** The requests that it holds may go. All senders that wait are called in the same turn of the event loop. */
   goOn(): void;
 }
 
@@ -28,11 +28,11 @@ export interface PacedCall {
   readonly command: Command;
   readonly requests: number;
   readonly sentAtMs: number;
-  /** To how many masters it was sent. */
+  /** How many masters it was sent to. */
   sent: number;
   /** How many of them have answered, or failed. */
   answers: number;
-  /** Others wait for it. */
+  /** Whether others wait for it. */
   isHolding: boolean;
 }
 
@@ -41,18 +41,18 @@ export class Pace {
   readonly #timers: Timers;
   readonly #quorum: number;
   /**
-   * So many calls hold others up. A single master works on one while we handle its answer to another (`shareOf`); several
-   * do anyway.
+   * How many calls have to be under way to hold others up. A single master works on one while we handle its answer to another
+   * (`shareOf`); several masters do so anyway.
    */
   readonly #callsAtOnce: number;
-  /** What was sent last, and before: a call of each script that carries many requests. */
+  /** The last call and the one before: one of each script that carries many requests. */
   #latest: PacedCall | undefined;
   #before: PacedCall | undefined;
   /** Calls that hold others up, oldest first. */
   readonly #calls: PacedCall[] = [];
   /** How many requests they have. */
   #requests = 0;
-  /** Little was under way when the first request of this turn was sent: the others of this turn may go, too. */
+  /** Whether little was under way when the first request of this turn was sent: then the others of this turn may go, too. */
   #isPassing = false;
   readonly #waiting = new Set<Paced>();
   #timer: Timer | undefined;
@@ -69,12 +69,12 @@ export class Pace {
     return this.#requests;
   }
 
-  /** What comes has to wait. */
+  /** Whether new requests have to wait. */
   get #isFull(): boolean {
     return this.#requests >= AT_ONCE && this.#calls.length >= this.#callsAtOnce;
   }
 
-  /** Whether what waits may go now. If not, `goOn` is called when it may. */
+  /** Whether waiting requests may go now. If not, `goOn` is called when they may. */
   admits(one: Paced): boolean {
     if (this.#isPassing) return true;
     if (this.#isFull) this.#dropOld();
@@ -86,7 +86,7 @@ export class Pace {
     return true;
   }
 
-  /** A master is sent a call of this many requests. The same command to another master is the same call. */
+  /** A call with this many requests goes to a master. The same command to another master is the same call. */
   sent(command: Command, requests: number): PacedCall {
     if (!this.#isPassing && !this.#isFull) this.#pass();
     const call = this.#callOf(command) ?? this.#begin(command, requests);
@@ -115,13 +115,13 @@ export class Pace {
     return this.#latest;
   }
 
-  /** The call that other masters were sent by this command. */
+  /** The call by which other masters were sent this command. */
   #callOf(command: Command): PacedCall | undefined {
     if (this.#latest?.command === command) return this.#latest;
     return this.#before?.command === command ? this.#before : undefined;
   }
 
-  /** Until what is sent at the end of this turn has been sent. */
+  /** Lets requests pass until those of the end of this turn have been sent. */
   #pass(): void {
     this.#isPassing = true;
     atEndOfTurn(this.#onEndOfTurn);
@@ -141,7 +141,7 @@ export class Pace {
     const leftMs = oldest.sentAtMs + MOST_HELD_MS - this.#clock.earliest();
     this.#timer = this.#timers.deadline(Math.max(leftMs, 0), () => {
       this.#timer = undefined;
-      // its time is up, also where a sum of the clock's numbers was rounded: nothing is armed twice for one call
+      // its time is up, even if a sum of the clock's numbers was rounded: no timer is set twice for one call
       if (oldest.isHolding) this.#through(oldest);
       this.#goOn();
       if (this.#waiting.size > 0) this.#arm();

@@ -1,5 +1,5 @@
 /**
- * Requests that were not sent to a master yet, in order, renewals first: they wait for the end of the turn, for the call
+ * Requests that have not been sent to a master yet, in order, renewals first: they wait for the end of the turn, for the call
  * before, for room or for the connection. Bounded by the attempts and renewals under way, each of which has at most one
  * request here.
  *
@@ -12,7 +12,7 @@ import type { Request } from '../protocol/request.js';
 export interface SendEntry<Sink> {
   readonly request: Request;
   readonly sink: Sink;
-  /** It does not wait for the call before, nor does what waits beside it. @default false */
+  /** It does not wait for the call before, nor do the requests that wait with it. @default false */
   readonly isUrgent?: boolean;
 }
 
@@ -28,7 +28,7 @@ export class SendQueue<Sink extends { readonly isWanted: boolean; readonly isInT
     (entry.request.isRenewal ? this.#renewals : this.#entries).push(entry);
   }
 
-  /** Removes the entry of this sink. @returns false if there is none */
+  /** Removes the entry of this sink. @returns false if it has no entry */
   remove(sink: Sink): boolean {
     return removeFrom(this.#entries, sink) || removeFrom(this.#renewals, sink);
   }
@@ -63,7 +63,7 @@ function isOverdue({ sink }: SendEntry<{ readonly isInTime?: boolean }>): boolea
 }
 
 function removeFrom<Sink>(entries: SendEntry<Sink>[], sink: Sink): boolean {
-  // usually it was added last, or is the oldest: its time is up
+  // usually it was added last, or it is the oldest, whose time is up
   const isLast = entries.at(-1)?.sink === sink;
   const at = isLast ? entries.length - 1 : entries.findIndex((entry) => entry.sink === sink);
   if (at === -1) return false;

@@ -13,9 +13,9 @@ export const SILENT_WINDOW = 16;
  * long as its answers take.
  */
 const SILENT_AFTER_MS = 200;
-/** The time between two looks counts as this much at most: we may have stood still ourselves, with its answers unread. */
+/** The most that the time between two looks counts, in ms: this process may have been stopped, with the answers unread. */
 const MOST_COUNTED_MS = 50;
-/** How often a silent master is probed, if its client times commands out by itself. */
+/** The time between two probes of a silent master, if its client times commands out by itself. */
 const PROBE_EVERY_MS = 5_000;
 
 export class SendWindow {
@@ -24,7 +24,7 @@ export class SendWindow {
   /** How many calls were sent so far, and how many requests they had. */
   calls = 0;
   requests = 0;
-  /** Called when it has become silent, or is silent no longer. */
+  /** Called when the master becomes silent, and when it no longer is. */
   onSilence: (() => void) | undefined;
   #isSilent = false;
   #silentSinceMs = 0;
@@ -57,7 +57,7 @@ export class SendWindow {
     this.onSilence?.();
   }
 
-  /** For how long it has been so; 0 where it answers. */
+  /** For how long it has been silent; 0 if it answers. */
   get silentForMs(): number {
     return this.#isSilent ? this.#clock.earliest() - this.#silentSinceMs : 0;
   }
@@ -104,7 +104,7 @@ export class SendWindow {
 
   /** Attempts that get their quorum from the other masters never wait for this one, so they would not notice. */
   #noticeSilence(): void {
-    if (this.#isSilent) return; // until it answers, which clears what would be noted
+    if (this.#isSilent) return; // until it answers, which clears these notes
     const nowMs = this.#clock.earliest();
     this.#quietMs += Math.min(nowMs - (this.#lookedAtMs ?? nowMs), MOST_COUNTED_MS);
     this.#lookedAtMs = nowMs;

@@ -1,4 +1,4 @@
-/** Makes spans and metrics of what an instance tells: its tracing channels, its events and its counts. */
+/** Makes spans and metrics from what an instance reports: its tracing channels, its events and its counts. */
 import { type Attributes, metrics, type MeterProvider, trace, type TracerProvider } from '@opentelemetry/api';
 import { checkNames } from '../input/option-names.js';
 import type { Redlock } from '../redlock.js';
@@ -14,13 +14,13 @@ export interface InstrumentOptions {
   /** Where metrics go. @default the global provider */
   readonly meterProvider?: MeterProvider | undefined;
   /**
-   * What stands for resources in attributes, `quorate.lock.label`: `([name]) => name?.split(':')[0]`, say. Names themselves
-   * are no attributes: they may be many, and personal. It has at most 100 values; later ones are `other`.
+   * Gives the label for resources in attributes, `quorate.lock.label`: for example, `([name]) => name?.split(':')[0]`. The names
+   * themselves are not attributes: they may be many, and personal. The label has at most 100 values; later ones are `other`.
    *
-   * @default undefined: nothing does
+   * @default undefined: no label
    */
   readonly resourceLabel?: ResourceLabel | undefined;
-  /** Attributes of all spans and measurements: which instance it is, where a process has several. @default none */
+  /** Attributes of all spans and measurements: for example, which instance it is, if a process has several. @default none */
   readonly attributes?: Attributes | undefined;
 }
 

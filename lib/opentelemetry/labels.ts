@@ -1,19 +1,19 @@
 /**
- * The attributes that tell one measurement from another. Their values are few: kinds, calls, codes, masters, and what a
- * function of the user's own makes of resources. Names of resources are no attributes: a metric would have a series for
- * each of them.
+ * The attributes that distinguish measurements. Their values are few: kinds, calls, codes, masters, and the labels that a
+ * function of the user derives from resources. Names of resources are not attributes: a metric would have a series for each
+ * of them.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { LockKind } from '../telemetry/events.js';
 
-/** What becomes of resources in attributes. @returns undefined for nothing */
+/** Derives a label from resources. @returns undefined for no label */
 export type ResourceLabel = (resources: readonly string[]) => string | undefined;
 
-/** So many values a label has; later ones are `other`. */
+/** How many values a label has; later ones are `other`. */
 const MOST_LABELS = 100;
 const OTHER = 'other';
 
-/** What is measured of. */
+/** What a measurement is about. */
 interface About {
   readonly resources: readonly string[];
   readonly kind: LockKind;
@@ -39,7 +39,7 @@ export class Labels {
     return { ...this.#common, 'quorate.lock.kind': kind, ...named, ...more };
   }
 
-  /** A label function that throws gives none: measuring must not fail what is measured. */
+  /** A label function that throws gives no label: a measurement must not fail the operation that it measures. */
   label(resources: readonly string[]): string | undefined {
     try {
       const label: unknown = this.#of?.(resources);

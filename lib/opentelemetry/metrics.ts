@@ -1,4 +1,4 @@
-/** Metrics: durations as histograms, what happens as counters, how things stand as observed values. */
+/** Metrics: durations as histograms, events as counters, the present state as observed values. */
 import type { Attributes, BatchObservableResult, Meter, Observable } from '@opentelemetry/api';
 import type { RedlockStats } from '../instance-stats.js';
 import type { Redlock } from '../redlock.js';
@@ -13,7 +13,7 @@ const HOLD_S = [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600];
 
 const seconds = (ms: number): number => ms / 1_000;
 
-/** What is told of operations, one by one. */
+/** Measures operations, one by one. */
 function countOperations(redlock: Redlock, meter: Meter, labels: Labels): readonly (() => void)[] {
   const duration = (name: string, description: string, bounds: number[]) =>
     meter.createHistogram(name, { description, unit: 's', advice: { explicitBucketBoundaries: bounds } });
@@ -72,7 +72,7 @@ function countOperations(redlock: Redlock, meter: Meter, labels: Labels): readon
 type Reading = (stats: RedlockStats) => number;
 type NodeReading = (node: RedlockStats['nodes'][number]) => number | undefined;
 
-/** How things stand, read from `redlock.stats()` as metrics are collected. */
+/** Observes the present state, read from `redlock.stats()` as metrics are collected. */
 function observeState(redlock: Redlock, meter: Meter, labels: Labels): () => void {
   const whole: [Observable, Reading][] = [];
   const nodes: [Observable, NodeReading][] = [];
@@ -82,7 +82,7 @@ function observeState(redlock: Redlock, meter: Meter, labels: Labels): () => voi
   gauge('quorate.calls', 'Calls for a lease that are under way', '{call}', ({ calls }) => calls);
   gauge('quorate.waiters', 'Calls that wait for others', '{call}', ({ waiting }) => waiting);
   gauge('quorate.undos.owed', 'Undos without confirmation', '{undo}', ({ owedUndos }) => owedUndos);
-  // observed, so that it is there before the first loss: an alert sees nothing of a series that begins with 1
+  // observed, so that the series exists before the first loss: an alert does not notice a series that begins with 1
   const lost = { description: 'Leases that were lost', unit: '{lease}' };
   whole.push([meter.createObservableCounter('quorate.leases.lost', lost), ({ counts }) => counts.lost]);
   const node = (instrument: Observable, read: NodeReading): void => void nodes.push([instrument, read]);

@@ -1,5 +1,5 @@
 /**
- * The names of keys on the masters. A lock's key is its resource's plain name. Everything else is beside it in the same
+ * The names of keys on the masters. A lock's key is its resource's plain name. All other keys of the lock are in the same
  * hash slot, under names that begin with `quorate:` and that no two resources share.
  */
 import { publicPart } from '../runtime/random.js';
@@ -18,7 +18,7 @@ export function queueKey(key: string): string {
   return besideOf(key, 'queue');
 }
 
-/** To whom the lock was handed over last; it exists as long as anybody waits. */
+/** The last hand-over of the lock; it exists as long as anybody waits. */
 export function turnKey(key: string): string {
   return besideOf(key, 'turn');
 }
@@ -29,7 +29,7 @@ export function termsKey(key: string): string {
 }
 
 /**
- * The gate before a shared lock: an exclusive lock of its own, with a queue for those who wait for the shared one. Its
+ * The gate before a shared lock: an exclusive lock of its own, with a queue for those who wait for the shared one. The gate's
  * holder is the next to be let in.
  */
 export function gateKey(key: string): string {
@@ -59,7 +59,7 @@ export function pushChannel(token: string): string {
   return PUSH_CHANNELS + publicPart(token);
 }
 
-/** The channel on which an election's leader is heard of: one that the rights to push cover. */
+/** The channel that announces an election's leader: one that the rights to push cover. */
 export function leaderChannel(key: string): string {
   return `${PUSH_CHANNELS}leader:${key}`;
 }

@@ -1,18 +1,17 @@
 /**
- * How long an attempt waits for masters that do not answer, where nobody has set it: what a quorum of the masters needs,
- * as measured (`node/round-trip.ts`). The slowest masters never count: a quorum decides without them.
+ * How long an attempt waits for masters that do not answer, if nobody has set it: the measured time that a quorum of the
+ * masters needs (`node/round-trip.ts`). The slowest masters never count: a quorum decides without them.
  *
- * An attempt gets the time of two round trips: its claim is sent again to a master that lost its scripts, and a fencing
- * token or permits that masters did not agree on are put to them a second time.
+ * An attempt gets the time of two round trips: its claim is sent again to a master that lost its scripts, and masters that
+ * did not agree on a fencing token or permits are asked a second time.
  *
  * It never falls below 200 ms, nor below a tenth of a shorter ttl: a short pause of a master on the same network should
  * not fail an attempt. It never exceeds a quarter of the ttl, so that a renewal, which starts at a third of it, has time
  * for a second attempt. Nor does it exceed `MOST_MS`: a master takes a fencing token for `BACK_US` after it was proposed
  * (protocol A2), so an attempt that takes longer could not agree on one.
  *
- * A lease's extension that failed because masters were silent is followed by a patient one, which takes the upper bound: a
- * round trip that jumps is longer than anything measured so far, and the time that is left does not last for finding out
- * step by step.
+ * A lease's extension that failed because masters were silent is followed by a patient one, which takes the upper bound: a round
+ * trip that jumps is longer than any measured so far, and the time that is left is too short to approach it step by step.
  */
 import { BACK_US } from './lua/fence-bounds.js';
 import { quorumOf } from './quorum.js';
@@ -24,14 +23,14 @@ export const MOST_MS = BACK_US / 1_000 - 20;
 /** The round trips of an attempt that needs a second one. */
 export const TRIPS = 2;
 
-/** What the node timeout of a call depends on, beside the masters. */
+/** What the node timeout of a call depends on, apart from the masters. */
 export interface NodeTimeoutTerms {
   readonly ttlMs: number;
-  /** What the caller asked for; 0 stands for the default. */
+  /** What the caller asked for; 0 means the default. */
   readonly nodeTimeoutMs: number;
   /** It takes the upper bound, whatever was measured. @default false */
   readonly isPatient?: boolean;
-  /** What it has waited already, in a call with others: the upper bound is for both. @default 0 */
+  /** How long it has already waited, in a call with others: the upper bound is for both waits. @default 0 */
   readonly waitedMs?: number;
 }
 
@@ -48,12 +47,12 @@ export interface Answering {
   };
 }
 
-/** The default is at least this. */
+/** The lower bound of the default. */
 export function leastNodeTimeoutMs(ttlMs: number): number {
   return Math.max(1, Math.min(Math.floor(ttlMs / 10), LEAST_MS));
 }
 
-/** The most that it is on any network. */
+/** The upper bound of the node timeout, on any network. */
 export function mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs }: NodeTimeoutTerms): number {
   return nodeTimeoutMs > 0 ? nodeTimeoutMs : Math.max(1, Math.min(Math.floor(ttlMs / 4), MOST_MS));
 }
@@ -71,9 +70,9 @@ export function nodeTimeoutOf(masters: readonly Answering[], terms: NodeTimeoutT
 }
 
 /**
- * The part of its time that an attempt took, for admission: how busy the masters are. Where the node timeout follows the
- * network, so does it follow a load that makes answers late. So the bare round trips are taken off, and the rest is set
- * against the lower bound: admission allows for the same load on all networks.
+ * The part of its time that an attempt took, for admission: how busy the masters are. A node timeout that follows the network
+ * also follows a load that makes answers late. So this subtracts the bare round trips, and compares the rest with the lower
+ * bound: admission allows the same load on all networks.
  */
 export function shareOf(masters: readonly Answering[], terms: NodeTimeoutTerms, spentMs: number): number {
   if (terms.nodeTimeoutMs > 0) return spentMs / terms.nodeTimeoutMs;
@@ -83,7 +82,7 @@ export function shareOf(masters: readonly Answering[], terms: NodeTimeoutTerms, 
   return Math.max(spentMs - bareMs, 0) / leastMs;
 }
 
-/** A master that is not connected cannot be one of the quorum: what it measured must not speak for the others. */
+/** A master that is not connected cannot be one of the quorum: its measurements must not count for the others. */
 function patienceOf({ isReady, timing }: Answering): number {
   return isReady ? timing.trip.patienceMs : Infinity;
 }

@@ -11,7 +11,7 @@ export interface NotePlace {
   readonly key: string;
   /** The key of its note. */
   readonly noteKey: string;
-  /** Where those who watch are told of it; empty if nobody is. */
+  /** The channel that announces it to observers; empty for no announcement. */
   readonly channel: string;
   /** The restart guard's marker; undefined without a guard. */
   readonly marker: string | undefined;
@@ -28,24 +28,24 @@ export interface Note {
   readonly lifeMs: number;
 }
 
-/** What a master knows of a lock and its note. */
+/** What a master knows about a lock and its note. */
 export interface NoteReading {
   readonly vote: 'own' | 'another' | 'none';
   /** How long the vote lives; −1 without expiry, −2 without a vote. */
   readonly remainingMs: number;
   /** The master's clock. */
   readonly clockUs: number;
-  /** By its clock: it may have forgotten notes that were written before. 0 if it has not. */
+  /** The instant, by its clock, before which it may have forgotten notes; 0 if it has forgotten none. */
   readonly sinceMs: number;
-  /** The note is that of whoever has the vote. */
+  /** The note belongs to the holder of the vote. */
   readonly isHolders: boolean;
-  /** Of the note; both 0 if there is none. */
+  /** Of the note; both 0 without a note. */
   readonly fence: number;
   readonly seq: number;
   readonly text: string;
 }
 
-/** In place of a token: the reader has none. */
+/** In place of a token, if the reader has none. */
 const NOBODY = '-';
 
 export function noteWriting(place: NotePlace, token: string, { fence, seq, text, lifeMs }: Note): Request {
@@ -70,7 +70,9 @@ export function noteReading({ key, noteKey, marker, guardMs }: NotePlace, token 
   return lone(NOTE_READ, scopeOf(...keys), token, [String(marker === undefined ? 0 : guardMs)]);
 }
 
-/** A later note of the same holder is as good: this one came before it. A vote that is gone may come back by an extension. */
+/**
+ * A later note of the same holder counts as well: this one came before it. A vote that is gone may come back by an extension.
+ */
 function readWritten(reply: unknown, scope: Scope, fence: number): Outcome | undefined {
   const [code, amount] = integers(reply, 3);
   if (code === 1 || (code === 3 && amount === fence)) return GRANTED;

@@ -28,7 +28,7 @@ export interface Asked {
   readonly watch: Watch | undefined;
   /** Permits, as `0,3`. */
   readonly slots: string;
-  /** A waiter's place, as the scripts want it. */
+  /** A waiter's place, in the form that the scripts expect. */
   readonly place: string;
 }
 
@@ -90,7 +90,7 @@ export function takenOf({ mayCreate, scope }: Asked): string | undefined {
   return mayCreate ? scope.taken : undefined;
 }
 
-/** What a script is told of that: '0' not to set a free key again, '1' to do so, '2' unless the token is listed. */
+/** The script's argument for that: '0' not to set a free key again, '1' to set it, '2' to set it unless the token is listed. */
 export function creation({ mayCreate, scope }: Asked): string {
   if (!mayCreate) return '0';
   return scope.taken === undefined ? '1' : '2';

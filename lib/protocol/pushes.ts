@@ -1,9 +1,9 @@
 /**
- * Pushes: what a master tells a waiting client, as texts on the client's channel. `lua/queue.ts` and `lua/shared.ts`
+ * Pushes: a master's messages to a waiting client, as texts on the client's channel. `lua/queue.ts` and `lua/shared.ts`
  * define their form.
  *
- * A push may be lost, late or duplicated. One that tells of a vote answers a look, and counts from the instant at which
- * that look was sent. Any other is never a vote by itself: it says what was true on the master when it was sent.
+ * A push may be lost, late or duplicated. A push of a vote answers a look, and counts from the instant at which that look was
+ * sent. Any other push is never a vote by itself: it says what was true on the master when it was sent.
  */
 import { type ClaimedByLook, toInteger } from './replies.js';
 
@@ -23,11 +23,9 @@ export type Push =
   | { readonly kind: 'first'; readonly token: string; readonly key: string }
   /** Its claim, which was refused before, could succeed now. */
   | { readonly kind: 'free'; readonly token: string; readonly key: string }
-  /**
-   * A waiter with an earlier ticket asks for the vote of this hand-over: it is to be yielded unless there is a quorum.
-   */
+  /** A waiter with an earlier ticket asks for the vote of this hand-over: yield it unless there is a quorum. */
   | { readonly kind: 'inquiry'; readonly serial: number; readonly token: string; readonly key: string }
-  /** The holder of the lock was refused by this token's vote: the key is to rest for it unless there is a quorum. */
+  /** This token's vote refused the holder of the lock: let the key rest for the holder unless there is a quorum. */
   | { readonly kind: 'asked'; readonly token: string; readonly key: string };
 
 /** Tokens contain no space; a key, which comes last, may contain anything. */

@@ -18,7 +18,7 @@ export interface LookTerms {
   readonly lifeMs: number;
   /** An instant before the look is sent, by the client's clock: validity is measured from here. In ms. */
   readonly sentAtMs: number;
-  /** Of the vote; 0 asks for a reservation only. */
+  /** The ttl of the vote; 0 asks for a reservation only. */
   readonly ttlMs: number;
   readonly proposal: Proposal;
 }
@@ -35,19 +35,19 @@ export function queueing(scope: Scope, token: string, terms: LookTerms): Request
   return new Request(QUEUEING, scope, token, { ttlMs, withCounters: true, amount }, { place });
 }
 
-/** A hand-over that is given back, and the place that is taken instead. */
+/** A hand-over that is given back, and the place that the waiter takes instead. */
 export interface YieldTerms extends Pick<LookTerms, 'ticket' | 'lifeMs'> {
-  /** Names the hand-over: if it does not stand any more, nothing is changed. */
+  /** Names the hand-over: if it is no longer the current one, nothing changes. */
   readonly serial: number;
-  /** For who is handed the lock. */
+  /** For the client that the lock is handed to. */
   readonly proposal: Proposal;
   /** The key rests for the holder of the lock, and is handed to nobody (protocol C3a). */
   readonly rests?: boolean;
 }
 
 /**
- * Yields a vote that was handed over to an earlier ticket, and queues again with the same ticket. It may be sent again at
- * any time: once the vote is given back, it does nothing.
+ * Yields a handed-over vote to an earlier ticket, and queues again with the same ticket. It may be sent again at any time:
+ * once the vote is given back, it does nothing.
  */
 export function yielding(scope: Scope, token: string, terms: YieldTerms): Request {
   const { lifeMs, proposal, rests, serial, ticket } = terms;

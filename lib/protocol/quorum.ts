@@ -10,8 +10,8 @@ import { isMisconfigured } from '../redis/server-errors.js';
 /** One node's answer to a claim, an extension or a release. */
 export type Outcome =
   /**
-   * `fence`: the fencing token that the node accepted, 0 without fencing. `clockUs`: the node's clock if it told it,
-   * as where it took that for the fencing token; else 0. `slots`: the permits that the node gave, if some were claimed.
+   * `fence`: the fencing token that the node accepted, 0 without fencing. `clockUs`: the node's clock if it reported it, for
+   * example when it took its clock for the fencing token; else 0. `slots`: the permits that the node gave, if some were claimed.
    */
   | {
       readonly kind: 'granted';
@@ -132,10 +132,10 @@ export function holdersVerdict(counts: Counts): Decision {
  * even N included). When a quorum is impossible for mixed reasons, it waits for the pending answers, since only they can
  * distinguish contention from an outage; the node timeout bounds that wait.
  *
- * A key of another type and a wrong set-up *last* until somebody puts them right. They are blamed only if more than N − q
- * masters are so: another claimant's vote, which is there for a moment, is never added to them. Fewer decide nothing, and
- * the rest is judged: it is held if no quorum could be made however the others voted that may vote soon, those in
- * quarantine and those without an answer, and one would be there without other claimants.
+ * A key of another type and a misconfiguration *last* until somebody corrects them. They are blamed only if they affect more
+ * than N − q masters: another claimant's vote, which is there for a moment, is never added to them. Fewer decide nothing, and
+ * the other masters decide: the lock is held if no quorum is possible, however those vote that may vote soon (those in
+ * quarantine and those without an answer), and a quorum would be possible without other claimants.
  */
 export function decideClaim(counts: Counts): Decision | undefined {
   const nodes = countNodes(counts);
@@ -158,8 +158,8 @@ export function decideClaim(counts: Counts): Decision | undefined {
 }
 
 /**
- * The same for a round of extensions. A master that refuses one has lost the vote, whatever its key holds: the two kinds
- * of refusal are added up, and more than N − q of them are the end of the lease.
+ * The same for a round of extensions. A master that refuses one has lost the vote, whatever its key holds: both kinds of
+ * refusal count together, and more than N − q of them end the lease.
  */
 export function decideExtension(counts: Counts): Decision | undefined {
   const nodes = countNodes(counts);
@@ -177,7 +177,7 @@ export function decideExtension(counts: Counts): Decision | undefined {
   return lasting + pending > spare ? undefined : whatPasses(counts, spare);
 }
 
-/** A quorum is impossible, and nothing that is told before it explains that: quarantine, or silence. */
+/** A quorum is impossible, and no earlier case explains it: quarantine, or silence. */
 function whatPasses(counts: Counts, spare: number): Decision | undefined {
   const { held, wrongType, quarantined, misconfigured, pending } = counts;
   const answered = held + wrongType + misconfigured + quarantined;
@@ -185,7 +185,7 @@ function whatPasses(counts: Counts, spare: number): Decision | undefined {
   return pending > 0 && answered + pending > spare ? undefined : 'unknown';
 }
 
-/** Masters that have not answered are unknown: with that, every round is decided. */
+/** Counts masters that have not answered as unknown: so every round is decided. */
 function ofThoseThatAnswered(decide: typeof decideClaim, counts: Counts): Decision {
   const decision = decide(counts);
   if (decision !== undefined) return decision;

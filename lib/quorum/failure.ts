@@ -48,7 +48,7 @@ export function roundError(
   return new RedlockError(code, text, { ...context, ...remaining, tally });
 }
 
-/** What the caller is told if holders with another number of permits alone cost the quorum; undefined if they did not. */
+/** The text for the case that holders with another number of permits alone cost the quorum; undefined if they did not. */
 function disagreementOf(
   outcomes: readonly (Outcome | undefined)[],
   resources: readonly string[],
@@ -81,9 +81,9 @@ export function unwaitedError(error: RedlockError, waiting: number): RedlockErro
 }
 
 /**
- * Whether no further attempt can change it: more than N − q masters answer what stays until somebody puts it right, so
- * they exclude every quorum. Another type and a wrong set-up are added up, since neither passes by waiting for the other;
- * what passes is never added to them.
+ * Whether no further attempt can change the outcome: more than N − q masters have a fault that lasts until somebody corrects
+ * it, so they exclude every quorum. Keys of another type and misconfigurations count together, since waiting mends neither;
+ * faults that pass are never added to them.
  */
 export function isHopeless(failure: RoundFailure, { outcomes }: Answers): boolean {
   return failure !== 'held' && outcomes.filter(isLasting).length > spareOf(outcomes);
@@ -99,7 +99,7 @@ export function failureOf(decision: Decision): RoundFailure {
   return decision === 'granted' ? 'late' : decision;
 }
 
-/** The error for a call that was cancelled, with what was known by then. */
+/** The error for a call that was cancelled, with what was known at that point. */
 export function cancelledError(
   why: Cancelled,
   context: CallContext,
@@ -139,8 +139,9 @@ export function lossError(why: string, resources: readonly string[], cause?: Red
 }
 
 /**
- * The error for a failed extension: a loss if more than N − q masters refuse; anything else changes nothing. It is no loss
- * yet where waiters' votes refuse it that are too few for a quorum, and were asked to rest: the lease may regain them.
+ * The error for a failed extension: a loss if more than N − q masters refuse; anything else changes nothing. It is not a loss
+ * yet if the refusals come from waiters that have too few votes for a quorum, and were asked to let them rest: the lease may
+ * regain these votes.
  */
 export function extensionError(
   { round, isLate }: ExtensionEnd & { readonly kind: 'failed' },
@@ -156,7 +157,7 @@ export function extensionError(
   return lossError(why, context.resources, error);
 }
 
-/** Waiters' votes refuse an extension, which are no quorum, and about to rest for the holder (protocol C3a). */
+/** Whether waiters' votes refuse an extension that are not a quorum, and are about to rest for the holder (protocol C3a). */
 export function isRefusedByWaiters(round: Pick<Round, 'held' | 'outcomes'>, masters: number): boolean {
   const isAsked = round.outcomes.some((outcome) => outcome?.kind === 'refused' && outcome.isAsked === true);
   return isAsked && round.held < quorumOf(masters);
@@ -209,14 +210,14 @@ export function nameResources(resources: readonly string[]): string {
   return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
 }
 
-/** Masters that were silent could have made a quorum: nothing else was missing than time. */
+/** Whether silent masters could have made a quorum: then only time was missing. */
 export function isForSilence(tally: readonly NodeOutcome[]): boolean {
   const silent = tally.filter((one) => one.outcome === 'unknown' && one.cause instanceof Silence).length;
   const granted = tally.filter((one) => one.outcome === 'granted').length;
   return granted + silent >= quorumOf(tally.length);
 }
 
-/** Where silent masters could have made a quorum: how to wait longer for them. */
+/** How to wait longer for silent masters, if these could have made a quorum. */
 function adviceFor(failure: RoundFailure, tally: readonly NodeOutcome[]): string {
   if (failure !== 'unknown' || !isForSilence(tally)) return '';
   return '. nodeTimeoutMs is how long an attempt waits for a silent master';

@@ -1,15 +1,17 @@
 /**
- * What is known of the masters' clocks: the fencing tokens that claims propose (protocol A2) and the tickets of waiters
- * come from it.
+ * What is known about the masters' clocks: the source of the fencing tokens that claims propose (protocol A2), and of the
+ * tickets of waiters.
  *
- * A proposal is the masters' time now. Where it is near a master's clock, the master takes it, so that masters agree on a
- * fencing token in one round trip. Nothing about safety depends on it: a master takes its own clock in place of a
- * proposal that is not near. Before the first reading, the wall clock of this machine is proposed.
+ * A proposal is the masters' time now. A master takes a proposal that is near its own clock, so that masters agree on a
+ * fencing token in one round trip. Safety does not depend on it: a master takes its own clock in place of a proposal that is
+ * not near. Before the first reading, the proposal is the wall clock of this machine.
  */
 import { BACK_US } from '../protocol/lua/fence-bounds.js';
 import type { Clock, WallClock } from '../runtime/clock.js';
 
-/** Clocks within this of each other get one proposal: half of how far behind a master's clock it may be. */
+/**
+ * Clocks within this of each other get one proposal: half of the distance by which a proposal may be behind a master's clock.
+ */
 const GROUP_US = BACK_US / 2;
 /** How far, in µs, proposals of one turn may be ahead of the estimate: each is above the one before. */
 const MOST_AHEAD_US = 10_000;
@@ -22,17 +24,19 @@ const FRESH_MS = 1_000;
 /** After this time, a clock is read again. */
 const STALE_MS = 10_000;
 
-/** What is known of one master's clock. All in µs ahead of the local clock. */
+/** What is known about one master's clock. All values are in µs ahead of the local clock. */
 class Reading {
   /** The clock is not behind this. */
   lowestUs: number | undefined;
   boundAtMs = -Infinity;
-  /** Its clock in the middle of the shortest round trip of late. */
+  /** Its clock in the middle of the shortest recent round trip. */
   middleUs: number | undefined;
   uncertainUs = Infinity;
   middleAtMs = -Infinity;
 
-  /** A reply that the master sent between these instants, and that arrived at the second, told its clock. */
+  /**
+   * Learns from a reply with the master's clock, which the master sent between these instants, and which arrived at the second.
+   */
   learn(clockUs: number, sentAtMs: number, nowMs: number): void {
     const [lowestUs, highestUs] = [clockUs - nowMs * 1_000, clockUs - sentAtMs * 1_000];
     const beforeUs = this.lowestAt(nowMs) ?? -Infinity;
@@ -59,14 +63,14 @@ export class MasterClocks {
   readonly #wall: WallClock | undefined;
   #proposedUs = 0;
 
-  /** @param wall  for proposals before the first reading; without it there are none */
+  /** @param wall  for proposals before the first reading; without it, nothing is proposed until then */
   constructor(masters: number, clock: Clock, wall?: WallClock) {
     this.#readings = Array.from({ length: masters }, () => new Reading());
     this.#clock = clock;
     this.#wall = wall;
   }
 
-  /** A master, by its index, told its clock, in µs, in its reply to a request that was sent at that instant. */
+  /** A master, by its index, reported its clock, in µs, in its reply to a request that was sent at that instant. */
   learn(index: number, clockUs: number, sentAtMs: number): void {
     if (clockUs !== 0) this.#readings[index]?.learn(clockUs, sentAtMs, this.#clock.earliest());
   }
@@ -75,7 +79,7 @@ export class MasterClocks {
     return this.#readings[index]?.lowestUs !== undefined;
   }
 
-  /** Its clock was not read for a while. */
+  /** Whether its clock has not been read for a while. */
   isStale(index: number): boolean {
     return this.#clock.earliest() - (this.#readings[index]?.boundAtMs ?? Infinity) >= STALE_MS;
   }

@@ -3,8 +3,8 @@
  * master that extended them all answers with a single number, so a renewal costs little more than its key and token on
  * the wire.
  *
- * A batch only ever confirms. Leases that a quorum did not confirm in time are renewed one by one at once; that second
- * extension gives the reason if it fails, and the consequences. Answers to the batch that arrive later still confirm.
+ * A batch only ever confirms. Leases that a quorum did not confirm in time are at once renewed one by one; if this second
+ * extension fails, it determines the reason and the consequences. Answers to the batch that arrive later still confirm.
  */
 import { Batch, entryReply, isAllYes } from '../node/batch.js';
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
@@ -30,7 +30,7 @@ export type ExtensionEnd =
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
 
 interface Terms {
-  /** 0 stands for the default. */
+  /** 0 means the default. */
   readonly nodeTimeoutMs: number;
   readonly isPatient: boolean;
   readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
@@ -52,12 +52,12 @@ export interface RenewalParts {
   readonly onLate: (one: Renewing, sentAtMs: number) => void;
   /** It has to be renewed alone, unless it was released or given away meanwhile. */
   readonly onUnsure: (one: Renewing) => void;
-  /** It may be extended there soon: another's vote was in the way, or the master did not know the script. */
+  /** An extension there may succeed soon: another's vote was in the way, or the master did not know the script. */
   readonly onMissed: (one: Renewing, node: Node) => void;
 }
 
 /**
- * An extension that is wanted. In a batch, the undo or release of its lease follows the batch's call, as long as that is
+ * An extension that is wanted. In a batch, the undo or release of its lease follows the batch's call, as long as that call is
  * in flight.
  */
 export class Renewing implements Withdrawn, Answers {
@@ -74,7 +74,7 @@ export class Renewing implements Withdrawn, Answers {
   isSure = false;
   /** How many masters extended it, apart from those that extended the whole batch. */
   granted = 0;
-  /** How often all masters were asked again, since waiters' votes were in the way. */
+  /** How many times all masters were asked again because waiters' votes were in the way. */
   tries = 0;
   /** The batch it is in; undefined while it goes alone. */
   renewal: RenewalBatch | undefined;
@@ -93,7 +93,7 @@ export class Renewing implements Withdrawn, Answers {
     return this.request.ttlMs;
   }
 
-  /** What the masters have answered in the batch, by their index; for onlookers. */
+  /** What the masters have answered in the batch, by their index; for observers. */
   get outcomes(): readonly (Outcome | undefined)[] {
     return this.renewal?.outcomesOf(this) ?? [];
   }
@@ -113,7 +113,7 @@ export class Renewing implements Withdrawn, Answers {
     return this.#followedAt?.includes(node) === true;
   }
 
-  /** Nothing of it waits unsent, but it may still be carried out. */
+  /** None of its requests waits unsent, but masters may still carry one out. */
   drop(): void {
     this.renewal?.dropped(this);
   }
@@ -148,7 +148,7 @@ export function renewTogether(parts: RenewalParts, due: readonly Renewing[], onA
   send(onAnswered);
 }
 
-/** In their order, but those together that one script carries. */
+/** The same order, but with those together that one script carries. */
 function byScript(due: readonly Renewing[]): readonly Renewing[] {
   const scripts = [...new Set(due.map(({ request }) => request.operation.batch))];
   if (scripts.length < 2) return due;
@@ -301,7 +301,7 @@ class RenewalBatch implements Sink {
     }
   }
 
-  /** An answer came when it was over: it may complete the quorum of some. */
+  /** An answer came when the batch was over: it may complete the quorum of some leases. */
   #tellLate(): void {
     for (const renewal of this.#renewals) {
       if (renewal.isSure || !this.#isSure(renewal)) continue;
@@ -310,7 +310,7 @@ class RenewalBatch implements Sink {
     }
   }
 
-  /** If the call is in flight to no master, nothing has to follow it any more. */
+  /** If the call is in flight to no master, no request has to follow it any longer. */
   #close(): void {
     if (!this.#deliveries.isAnswered) return;
     for (const renewal of this.#renewals) renewal.grant.closed(renewal);

@@ -1,6 +1,6 @@
 /**
- * Repairs: undos that did not get through at first. They are tried again in the background until they are confirmed, or
- * until the vote that they are for has expired.
+ * Repairs: undos that failed at first. They are tried again in the background until masters confirm them, or until their
+ * votes have expired.
  *
  * Bounds: a maximum of entries per master and of undos on the wire, and one timer for all, which never keeps the process
  * alive and ends with the last entry. An entry that is dropped costs one master's vote until its ttl ends, not safety.
@@ -27,7 +27,7 @@ export interface Orphan {
   readonly untilMs: number;
 }
 
-/** Sends one undo. `done` resolves to whether it was confirmed. */
+/** Sends one undo. `done` resolves with whether the master confirmed it. */
 class Repair implements Sink {
   readonly isWanted = true;
   readonly done: Promise<boolean>;
@@ -52,7 +52,7 @@ class Repair implements Sink {
     this.#resolve(false);
   }
 
-  /** Nobody needs it any more. If it was sent, its answer is still awaited: so few are on the wire at a time. */
+  /** Nobody needs it any longer. If it was sent, it still waits for the answer: so the number on the wire stays bounded. */
   giveUp(node: Node): void {
     if (node.forget(this)) this.#resolve(false);
   }
@@ -85,7 +85,7 @@ class NodeRepairs {
     if (oldest !== undefined) this.drop(oldest);
   }
 
-  /** Tries this one now, before the timer fires. */
+  /** Tries this undo now, before the timer fires. */
   attempt(orphan: Orphan): void {
     if (this.#node.state === 'ready' && !this.#running.has(orphan.token)) this.#start(orphan);
   }

@@ -1,5 +1,5 @@
 /**
- * Asks several masters for their votes at once. A round settles as soon as it is decided, or when its caller says that
+ * Asks several masters for their votes at once. A round settles as soon as it is decided, or when its caller ends it because
  * time is up. Votes that arrive later go to a callback. It sets no timer: the caller has one deadline for everything.
  */
 import { Deliveries } from './deliveries.js';
@@ -21,17 +21,17 @@ import {
 import type { Request } from '../protocol/request.js';
 import { PermitAgreement } from './permit-agreement.js';
 
-/** Receives what comes of a round beside its decision. */
+/** Receives what a round yields apart from its decision. */
 export interface RoundObserver {
   /** A vote has arrived after the round was over. */
   onLateVote(node: Node, round: Round): void;
-  /** A master told its clock, in µs. */
+  /** A master reported its clock, in µs. */
   onClock?(node: Node, clockUs: number, round: Round): void;
-  /** Another's vote refused it there. */
+  /** A master refused because of another's vote. */
   onRefused?(node: Node): void;
 }
 
-/** What a round has to know of its grant. */
+/** What a round has to know about its grant. */
 export interface Outgrowth {
   /** Released or lost: a vote that arrives from now on is undone. */
   readonly isEnded: boolean;
@@ -61,9 +61,9 @@ export class Round implements Sink, Counts {
   fence = 0;
   /** The permits that a quorum gave, as in `0,3`; undefined until then. */
   slots: string | undefined;
-  /** It does not wait for other calls: its time is short. */
+  /** Whether it does not wait for other calls, because its time is short. */
   isUrgent = false;
-  /** On what a quorum must agree beyond its yes; undefined as long as all give the same. */
+  /** The agreement that a quorum needs beyond its yes; undefined as long as all give the same. */
   #agreement: FenceAgreement | PermitAgreement | undefined;
   /** The grant of this round, once it has one. */
   #grant: Outgrowth | undefined;
@@ -120,7 +120,7 @@ export class Round implements Sink, Counts {
     return this.#hasFailed || this.#grant?.isEnded === true;
   }
 
-  /** The late vote that has just arrived makes a quorum, with those of this round alone. */
+  /** Whether the late vote that has just arrived makes a quorum, counting the votes of this round alone. */
   get isCompletedLate(): boolean {
     return this.#lateVotes > 0 && this.granted + this.#lateVotes === quorumOf(this.#nodes.length);
   }
@@ -152,7 +152,7 @@ export class Round implements Sink, Counts {
     return this.#slots[node.index];
   }
 
-  /** It gave its vote, whether or not that counts. */
+  /** Whether it gave its vote, even if that does not count. */
   hasVoted(node: Node): boolean {
     return this.fenceAt(node) > 0 || this.slotsAt(node) !== undefined;
   }
@@ -163,8 +163,8 @@ export class Round implements Sink, Counts {
   }
 
   /**
-   * The same without a promise, for many leases in one turn of the event loop. Calls back synchronously if it is decided
-   * already.
+   * The same without a promise, for many leases in one turn of the event loop. Calls back synchronously if the round is
+   * already decided.
    */
   askThen(targets: readonly Node[], onSettled: () => void): void {
     if (this.#isOver) return onSettled();
@@ -199,8 +199,8 @@ export class Round implements Sink, Counts {
   }
 
   /**
-   * From here on, no other permits can be agreed on: these are proposed to masters that gave others, and will replace the
-   * others there.
+   * From here on, agreement on other permits is impossible: these are proposed to masters that gave others, and will replace
+   * the others there.
    */
   alignOn(slots: string): void {
     this.#alignedOn = slots;
@@ -220,12 +220,12 @@ export class Round implements Sink, Counts {
     this.#proceed();
   }
 
-  /** No answer that is missing can change the decision. */
+  /** Whether no missing answer can change the decision. */
   get isDecided(): boolean {
     return this.#decide() !== undefined;
   }
 
-  /** A second look says more about a refusal, or replaces an answer that is missing. */
+  /** A second look says more about a refusal, or replaces a missing answer. */
   revise(node: Node, seen: Outcome): void {
     const before = this.outcomes[node.index];
     if (before?.kind === 'refused' && seen.kind === 'refused') {
@@ -268,7 +268,7 @@ export class Round implements Sink, Counts {
     this.#add(node, unknownBy(cause));
   }
 
-  /** A request that may leave a vote is in flight there, with no undo or release behind it. */
+  /** Whether a request that may leave a vote is in flight there, with no undo or release behind it. */
   owes(node: Node): boolean {
     return this.#deliveries.owes(node);
   }
@@ -281,7 +281,7 @@ export class Round implements Sink, Counts {
     return this.#deliveries.isAnswered;
   }
 
-  /** Every master has given its vote. */
+  /** Whether every master has given its vote. */
   get isWhole(): boolean {
     return this.granted + this.#lateVotes === this.#nodes.length;
   }
@@ -311,7 +311,7 @@ export class Round implements Sink, Counts {
     } else this.#finish();
   }
 
-  /** A quorum granted, but not the same to all: those that granted something else are asked for it. */
+  /** A quorum granted, but not the same: asks the masters that granted something else to agree. */
   #agree(): void {
     this.#agreement ??= this.request.takesPermits
       ? new PermitAgreement(this.#nodes, this)
@@ -333,7 +333,7 @@ export class Round implements Sink, Counts {
     if (agreed >= quorumOf(this.#nodes.length)) this.slots = slots;
   }
 
-  /** A quorum's yes is a grant: there is nothing else to agree on, or a quorum agrees on it. */
+  /** Whether a quorum's yes is a grant: no further agreement is needed, or a quorum agrees. */
   get #isAgreed(): boolean {
     if (this.request.isFenced) return this.fence !== 0;
     return !this.request.takesPermits || this.slots !== undefined;
@@ -354,7 +354,7 @@ export class Round implements Sink, Counts {
     }
   }
 
-  /** Takes a grant out of the counts. @returns false if there is none */
+  /** Takes a grant out of the counts. @returns false without a grant */
   #uncount(node: Node): boolean {
     if (this.outcomes[node.index]?.kind !== 'granted') return false;
     this.granted--;
@@ -379,7 +379,7 @@ export class Round implements Sink, Counts {
   }
 }
 
-/** Another's vote refused it, and will be gone; neither data nor a lease that was taken away. */
+/** Whether the reason of a refusal passes: another's vote does, but data does not, nor does a lease that was taken away. */
 export function mayPass({ isTaken, isWrongType }: Outcome & { readonly kind: 'refused' }): boolean {
   return !isWrongType && isTaken !== true;
 }

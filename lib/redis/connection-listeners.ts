@@ -1,6 +1,4 @@
-/**
- * Shares one listener on a connection among many; there is none while nobody listens.
- */
+/** Shares one listener on a connection among many; the connection has no listener while nobody listens. */
 import { notConnected } from './server-errors.js';
 import type { Transport } from './transport.js';
 

@@ -9,7 +9,7 @@ export type PartKind = 'text' | 'number' | 'null' | 'list' | 'error';
 
 export interface Part {
   readonly kind: PartKind;
-  /** Only if it is short. */
+  /** Kept only if it is short. */
   readonly text: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export class Garbled extends Error {
   }
 }
 
-/** Perhaps it is no Redis server at all; the text is the one that ioredis uses. */
+/** Perhaps it is not a Redis server at all; the text is the one that ioredis uses. */
 class NoMessage extends Garbled {
   constructor(letter: number) {
     super('');
@@ -61,7 +61,7 @@ interface Form {
    * pairs.
    */
   readonly has: 'a line' | 'nothing' | 'a number' | 'bytes' | 'parts' | 'pairs';
-  /** A length or count of −1 stands for null, as in RESP2. */
+  /** A length or count of −1 means null, as in RESP2. */
   readonly mayMiss?: true;
 }
 
@@ -185,7 +185,7 @@ export class RespReader {
       if (isLength) this.#value = this.#value * 10 + digit;
     }
     if (i === chunk.length) return i;
-    if (chunk[i] !== CR) throw new Garbled('a number that is none');
+    if (chunk[i] !== CR) throw new Garbled('an invalid number');
     this.#at = 'end of line';
     return i + 1;
   }
@@ -193,7 +193,7 @@ export class RespReader {
   #endLine(): void {
     const { has, kind, mayMiss } = this.#form;
     if (has === 'a line' || has === 'nothing') return this.#end(kind, undefined);
-    if (this.#digits === 0) throw new Garbled('a number that is none');
+    if (this.#digits === 0) throw new Garbled('an invalid number');
     if (has === 'a number') return this.#end(kind, undefined);
     if (this.#isNegative) {
       if (mayMiss !== true || this.#digits > 1 || this.#value !== 1) throw new Garbled('a length below zero');

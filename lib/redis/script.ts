@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { selecting } from './database.js';
 
-/** A script as it is sent: its name is for us, the servers know it by its digest. */
+/** A script as it is sent: its name is for this library, the servers know it by its digest. */
 export interface Script {
   readonly name: string;
   readonly source: string;
@@ -17,8 +17,8 @@ const digests = new Map<string, string>(); // bounded by the number of scripts, 
 const sources = new Map<string, string>();
 
 /**
- * The name under which a master keeps a script: the SHA-1 of its source, in hex. It is worked out on first use: the first
- * SHA-1 of a process takes milliseconds, which an import should not.
+ * The name under which a master keeps a script: the SHA-1 of its source, in hex. It is computed on first use: the first SHA-1
+ * of a process takes milliseconds, which an import should not.
  */
 export function scriptDigest(source: string): string {
   let digest = digests.get(source);
@@ -30,7 +30,7 @@ export function scriptDigest(source: string): string {
   return digest;
 }
 
-/** By database: what stands there for a script's source, and for its digest. Bounded as the scripts are. */
+/** By database: the substitutes there for a script's source, and for its digest. As bounded as the scripts are. */
 const standIns = new Map<number, Map<string, string>>();
 
 /** The script that does the same in that database. @param script  its source, or its digest */

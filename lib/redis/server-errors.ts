@@ -35,16 +35,16 @@ export function unsentFor(silence: Error, { state, lossReason }: Dialled): Error
   return new Silence(silence.withinMs, 'not connected', lossReason);
 }
 
-/** Stands for answers that had not arrived when the caller stopped waiting. */
+/** The cause for answers that had not arrived when the caller stopped waiting. */
 export const NOT_AWAITED = Object.freeze(new Error('the caller stopped waiting'));
 
-/** Stands for the answers of masters that nothing was sent to: nothing is known to be wrong with them. */
+/** The cause for missing answers of masters that no request was sent to: as far as is known, these masters are well. */
 export const NOT_ASKED = Object.freeze(new Error('not asked'));
 
 /** Errors by which a server says that its set-up does not let it take part. */
 const MISCONFIGURED =
   /\b(?:NOAUTH|WRONGPASS|NOPERM|READONLY|MISCONF|NOREPLICAS|OOM|DENIED)\b|unknown command|can't run this command|not allowed from script|ACL failure in script|quorate needs|its restart guard/;
-/** Those that pass by themselves, or once somebody makes room. */
+/** Errors of these that pass by themselves, or once somebody makes room. */
 const PASSING = /\b(?:READONLY|MISCONF|NOREPLICAS|OOM)\b/;
 
 /** The server does not know the script's digest: it has run nothing. */
@@ -56,7 +56,7 @@ export function isMisconfigured(error: Error): boolean {
   return MISCONFIGURED.test(error.message);
 }
 
-/** Whether it lasts until somebody changes the set-up: then it is no use trying again. */
+/** Whether the error lasts until somebody changes the set-up: then another try is useless. */
 export function isPermanent(error: Error): boolean {
   return isMisconfigured(error) && !PASSING.test(error.message);
 }

@@ -4,7 +4,7 @@
  * `sendCommand`. With any other client, each encodes for itself.
  */
 
-/** What is sent without a script: a plain claim, the commands of a timestamp lock, and questions about the server. */
+/** Commands that are sent without a script: a plain claim, the commands of a timestamp lock, and questions about the server. */
 export type PlainCommand = 'set' | 'setnx' | 'get' | 'getset' | 'del' | ServerQuestion;
 
 /** Questions about the server: the same in each database. */
@@ -20,7 +20,7 @@ export interface Command {
   selecting?: { readonly database: number; readonly command: Command };
 }
 
-/** The parts of an ioredis command that are needed. */
+/** The parts of an ioredis command that this needs. */
 interface WritableCommand {
   args: readonly unknown[];
   toWritable(socket: unknown): string | Buffer;
@@ -90,8 +90,8 @@ function sharing(Base: CommandClass): new (command: Command) => WritableCommand 
 }
 
 /**
- * The command class of this very copy of the client library. Clients do not expose it (their `constructor` is a mixin's),
- * so one command is created on a stand-in, which takes the class from it and sends nothing.
+ * The command class of this very copy of the client library. Clients do not expose it (their `constructor` is a mixin's), so
+ * one command is created on a substitute client, which takes the class from the command and sends nothing.
  */
 function commandClassOf(client: CommandSender): CommandClass | undefined {
   let Base: unknown;

@@ -64,24 +64,24 @@ function hangUp(socket: DialledSocket | undefined, error: Error | undefined): Er
 export type { Command, PlainCommand };
 
 /**
- * `opening`: the client has not been connected yet and is connecting; it gets up to the node timeout. `lost`: it is not
- * connected; the outcome of every request is unknown at once.
+ * `opening`: the client is connecting for the first time; it gets up to the node timeout. `lost`: it is not connected; the
+ * outcome of every request is unknown at once.
  */
 export type TransportState = 'ready' | 'opening' | 'lost';
 
 export interface Transport {
-  /** host:port, or whatever comes closest to it. */
+  /** host:port, or the closest equivalent. */
   readonly name: string;
   /** All keys of a call to a Redis Cluster must be in one slot. */
   readonly isCluster: boolean;
   /** The prefix that the client itself puts before every key. */
   readonly keyPrefix: string;
-  /** The database that it is meant to use. @default 0 */
+  /** The database that it should use. @default 0 */
   readonly database?: number;
   /** The client asks a Sentinel where its master is. @default false */
   readonly isBehindSentinel?: boolean;
   readonly state: TransportState;
-  /** Whether it is `ready`; unlike a look at `state`, this connects nothing. */
+  /** Whether it is `ready`; unlike `state`, this opens no connection. */
   readonly isReady: boolean;
   /** Why the connection is lost, if the client reported it. */
   readonly lossReason: Error | undefined;
@@ -92,16 +92,16 @@ export interface Transport {
   call(command: Command): Promise<unknown>;
   /** Calls back whenever `state` may have changed, until the returned function is called. */
   watch(listener: () => void): () => void;
-  /** Receives the pushes of a channel, on a separate connection. Absent where that is not possible: on a cluster. */
+  /** Receives the pushes of a channel, on a separate connection. Absent if that is not possible: on a cluster. */
   readonly subscribe?: ((channel: string, listener: PushListener) => Subscription) | undefined;
 }
 
 /**
- * The parts of an ioredis `Redis` or `Cluster` that are needed. Versions 5 and 6 both have them; their own types are not
- * interchangeable.
+ * The parts of an ioredis `Redis` or `Cluster` that this library needs. Versions 5 and 6 both have them; their own types are
+ * not interchangeable.
  */
 export interface RedisClient {
-  /** Where its connection stands: `ready`, `wait`, `end` and others. */
+  /** The state of its connection: `ready`, `wait`, `end` and others. */
   readonly status: string;
   /** Connects a client that was made with `lazyConnect`. */
   connect(): Promise<unknown>;
@@ -111,7 +111,7 @@ export interface RedisClient {
   on(event: ClientEvent, listener: (error: Error) => void): unknown;
   /** Removes a listener. */
   removeListener(event: ClientEvent, listener: (error: Error) => void): unknown;
-  /** How many listeners there are. */
+  /** How many listeners it has. */
   listenerCount(event: ClientEvent): number;
 }
 
@@ -121,7 +121,7 @@ interface ClientMethods {
   string: unknown;
 }
 
-/** The events of a client that are listened to. */
+/** The events of a client that this listens to. */
 type ClientEvent = 'ready' | 'close' | 'end' | 'error';
 
 /** The parts of a client that are read if present. */
@@ -161,7 +161,7 @@ export class RedisTransport implements Transport {
   #lossReason: Error | undefined;
   /** The client reported why the current connection failed. */
   #isExplained = false;
-  /** The socket was seen waiting for the server's part of the TLS handshake. */
+  /** The socket was waiting for the server's part of the TLS handshake at the last look. */
   #isShakingHands = false;
 
   constructor(client: RedisClient) {
@@ -248,8 +248,8 @@ export class RedisTransport implements Transport {
   }
 
   /**
-   * A client reports why it has no connection by 'error' or not at all, so it is listened to while it has none: no longer, also
-   * where whoever used this transport has forgotten it by then.
+   * A client reports why it has no connection by 'error' or not at all, so this listens while it has none, and no longer:
+   * even if the user of this transport has forgotten it by then.
    */
   #hearErrors(): void {
     if (this.#isListening) return;
@@ -269,7 +269,7 @@ export class RedisTransport implements Transport {
     this.#client.removeListener('ready', this.#onReady);
   }
 
-  /** What the state says of a connection ends what was said of the last one. */
+  /** Reads the state: with a connection, that ends what was noted about the last one. */
   readonly #onReady = (): void => void this.state;
 
   readonly #onClose = (): void => {
@@ -282,7 +282,7 @@ export class RedisTransport implements Transport {
     const isUnanswered = this.#isShakingHands && error.code === 'ETIMEDOUT';
     this.#lossReason = isUnanswered ? NO_HANDSHAKE : (hangUp(this.#client.stream, error) ?? error);
     this.#isExplained = true;
-    // ioredis prints what nobody listens to; it is the caller's client, so that stays as it was
+    // ioredis prints errors that nobody listens to; it is the caller's client, so that stays the same
     // oxlint-disable-next-line no-console
     if (this.#client.listenerCount('error') === 1) console.error('[ioredis] Unhandled error event:', error);
   };

@@ -1,14 +1,14 @@
 /**
- * Time. Only this file, `random.ts` and the ioredis clients of `lib/redis` touch the machine: nothing else in lib reads a
+ * Time. Only this file, `random.ts` and the ioredis clients of `lib/redis` touch the machine: no other code in lib reads a
  * clock or sets a timer. So the same code runs in production, with a fake clock in the specs, and in the simulation.
  *
  * Assumes that CLOCK_MONOTONIC never jumps back. It stops while a Linux machine is suspended, though keys on the masters
  * go on expiring; so `now()` adds the boot clock's lead over it. Only `systemWallClock` reads the wall clock, for the one
  * kind of lock whose protocol is based on it, and for the fencing token that the first claim proposes.
  *
- * A test may fake `performance` and the timers, before or after this is loaded: they are looked up as globals at each call.
- * The boot clock stays real then. Over real masters that is right: where faked time stands still, a lease ends in real time,
- * as its keys do. Over masters in memory, which stand still as well, it is left out.
+ * A test may fake `performance` and the timers, before or after this module is loaded: each call looks them up as globals.
+ * The boot clock stays real then. Over real masters that is right: while faked time does not move, a lease ends in real time,
+ * as its keys do. Masters in memory do not move either, so over them the boot clock is left out.
  */
 import { readFileSync, openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
@@ -19,8 +19,8 @@ export interface Clock {
   /** The instant now, suspensions of the machine included. For decisions such as "is it still valid?". */
   now(): number;
   /**
-   * Like `now()`, but may miss a suspension for up to `RECENT_MS`. For the acquisition itself: its holder could just as
-   * well be suspended right after it, and checks what it does next by `now()`.
+   * Like `now()`, but may miss a suspension for up to `RECENT_MS`. For the acquisition itself: its holder could just as well
+   * be suspended right after it, and uses `now()` for its next checks.
    */
   recent(): number;
   /**
@@ -36,15 +36,15 @@ export interface Clock {
 export type WallClock = () => number;
 
 /**
- * The exceptions to rule 15: timestamp locks, which store an instant of this clock on the server, and the fencing tokens
- * that are proposed before a master's clock is known; a master takes its own clock in place of one that is not near it.
+ * The exceptions to rule 15: timestamp locks, which store an instant of this clock on the server, and the fencing tokens that
+ * are proposed before a master's clock is known; a master takes its own clock in place of a proposal that is not near it.
  */
 export const systemWallClock: WallClock = () => Date.now();
 
 /** How long the event loop has waited for input so far, in ms: the rest of the time, this process was busy. */
 export type IdleTime = () => number;
 
-/** Of this thread's event loop. Bound when this is loaded: a faked `performance` has none. */
+/** Of this thread's event loop. Bound when this module is loaded: a faked `performance` has no `nodeTiming`. */
 const { nodeTiming } = ofThisThread;
 
 export const systemIdleTime: IdleTime = () => nodeTiming.idleTime;
@@ -54,7 +54,7 @@ export const RECENT_MS = 10;
 
 /** A timer that was set; cancelling it after it has fired has no effect. */
 export interface Timer {
-  /** It does not call back any more. */
+  /** Prevents the callback. */
   cancel(): void;
 }
 
@@ -64,8 +64,8 @@ export interface Timers {
   wait(delayMs: number, callback: () => void): Timer;
   /**
    * For answers of masters: cheap to set and to cancel. Calls back after pending I/O was handled, so that replies which
-   * arrived during a stall of the event loop are not taken for silence. If the turn in which it is set lasts long, it runs
-   * from the turn's end, when what was sent goes out. It does not keep the process alive; the sockets do.
+   * arrived during a stall of the event loop do not count as silence. If the turn in which it is set lasts long, it runs from
+   * the turn's end, when the requests go out. It does not keep the process alive; the sockets do.
    */
   deadline(delayMs: number, callback: () => void): Timer;
   /** For background work: never keeps the process alive, and fires in the first timer phase once it is due. */
@@ -73,8 +73,9 @@ export interface Timers {
 }
 
 /**
- * Bound when this is loaded: a test that fakes timers means those of the code under test. Where they are faked already, as in
- * Jest for all tests, promises do: nobody fakes those, and what is ready for a master a little later goes in a call of its own.
+ * Bound when this module is loaded: a test that fakes timers means those of the code under test. If they are already faked,
+ * as in Jest for all tests, promises take their place: nobody fakes those, and a request that becomes ready a little later
+ * goes in a call of its own.
  */
 const nextTick: (task: () => void) => void = isTickFaked()
   ? (task) => void Promise.resolve().then(task)
@@ -82,7 +83,7 @@ const nextTick: (task: () => void) => void = isTickFaked()
 
 /** @sinonjs/fake-timers, on which Sinon, Jest and Vitest are built, leaves its clock on what it fakes. */
 function isTickFaked(): boolean {
-  // oxlint-disable-next-line typescript/unbound-method -- it is looked at, and not called
+  // oxlint-disable-next-line typescript/unbound-method -- it is inspected, and not called
   return Object.hasOwn(process.nextTick, 'clock');
 }
 
@@ -98,7 +99,7 @@ const BOOT_STEP_MS = 10;
 /** The boot clock must be ahead by more than this to count as a suspension: two of its steps. */
 const SUSPENSION_MS = 2 * BOOT_STEP_MS;
 
-/** From this length on, what a turn of the event loop takes is added to the deadlines that were set in it. */
+/** From this length on, the duration of a turn of the event loop is added to the deadlines that were set in it. */
 const LONG_TURN_MS = 5;
 
 const SPACE = 0x20;
@@ -184,7 +185,7 @@ export class SystemClock implements Clock {
 
   recent(): number {
     const monotonic = this.#monotonic();
-    const sinceMs = monotonic - this.#bootReadAtMs; // below 0 where a test has just faked the monotonic clock
+    const sinceMs = monotonic - this.#bootReadAtMs; // below 0 if a test has just faked the monotonic clock
     return sinceMs >= 0 && sinceMs < RECENT_MS ? monotonic + this.#suspendedMs : this.now();
   }
 
@@ -235,7 +236,7 @@ const NODE_LOOP: EventLoop = {
 interface TimerKind {
   /** It keeps the process alive. */
   readonly keepsAlive: boolean;
-  /** It calls back after the I/O that has come in was handled. */
+  /** It calls back after pending I/O was handled. */
   readonly isAfterInput: boolean;
 }
 
@@ -318,8 +319,8 @@ class DeadlineQueue {
   #last: Deadline | undefined;
   #handle: LoopTimer | undefined;
   /**
-   * When the real timer is due: never later than the first deadline. It stays set when all deadlines are cancelled, and
-   * lies in the past from the moment it fires until due deadlines have been looked for.
+   * When the real timer is due: never later than the first deadline. It stays set when all deadlines are cancelled, and is in
+   * the past from the moment it fires until the search for due deadlines.
    */
   #looksAtMs = Infinity;
   /** Counts the turns of the event loop in which deadlines are set. */
@@ -365,7 +366,7 @@ class DeadlineQueue {
     atEndOfTurn(this.#endTurn);
   }
 
-  /** What is sent in a long turn goes to the masters at its end: only from then on can they answer. */
+  /** Requests that are sent in a long turn go to the masters at its end: only from then on can they answer. */
   readonly #endTurn = (): void => {
     const spentMs = this.#loop.now() - (this.#turnSinceMs ?? Infinity);
     const turn = this.#turn++;
@@ -427,8 +428,8 @@ export class SystemTimers implements Timers {
 }
 
 /**
- * Timers where no sockets keep the process alive while an answer is awaited: deadlines do, so that a call that is under way
- * comes to its end.
+ * Timers for masters without sockets that would keep the process alive during a call: deadlines keep it alive, so that the
+ * call can end.
  */
 export class SocketlessTimers extends SystemTimers {
   override deadline(delayMs: number, callback: () => void): Timer {
@@ -436,7 +437,7 @@ export class SocketlessTimers extends SystemTimers {
   }
 }
 
-/** The same, where what happens in the background is waited for as well. */
+/** The same timers, but those for background work keep the process alive as well. */
 export function awaitingAll(timers: Timers): Timers {
   return {
     wait: (delayMs, callback) => timers.wait(delayMs, callback),

@@ -24,7 +24,7 @@ export type RedlockErrorCode =
   | 'LOCK_LOST'
   /** The fencing token is lower than one that the resource's fence has accepted: there has been a later holder. */
   | 'STALE_FENCE'
-  /** The lease was released or given away; it is not held here any more. */
+  /** The lease was released or given away; it is no longer held here. */
   | 'NOT_HELD'
   /** The caller's signal aborted; its reason is the `cause`. */
   | 'ABORTED'
@@ -46,9 +46,9 @@ export type NodeOutcome =
       readonly node: string;
       /** Another key or lock was in the way. */
       readonly outcome: 'refused';
-      /** The time left of what was in the way, where the master could tell. Milliseconds. */
+      /** How long the obstacle lasts, if the master reported it. Milliseconds. */
       readonly remainingMs?: number;
-      /** There where the key holds data, or a lock of another kind. */
+      /** Present if the key holds data, or a lock of another kind. */
       readonly wrongKind?: true;
       /** What the key holds instead, if the master reported it. */
       readonly holds?: string;
@@ -72,11 +72,11 @@ export type NodeOutcome =
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** It was not waited for: the others had decided by then, or the caller stopped waiting. It may be as well as any. */
+      /** Nobody waited for it: the others had decided before, or the caller stopped waiting. It may be perfectly well. */
       readonly outcome: 'pending';
     };
 
-/** What a `RedlockError` is made of beside its code and its text. What is left out is empty or 0. */
+/** The parts of a `RedlockError` apart from its code and its text. A part that is omitted is empty or 0. */
 export interface RedlockErrorDetails {
   /** The resources that the call was about, sorted. */
   readonly resources?: readonly string[] | undefined;
@@ -84,11 +84,11 @@ export interface RedlockErrorDetails {
   readonly attempts?: number | undefined;
   /** From the call to the error. Milliseconds. */
   readonly elapsedMs?: number | undefined;
-  /** Node by node, what was answered in the last full fan-out. */
+  /** Node by node, the answers of the last full fan-out. */
   readonly tally?: readonly NodeOutcome[] | undefined;
   /** For `QUARANTINED`: when a quorum may vote again. Milliseconds. */
   readonly remainingMs?: number | undefined;
-  /** What lies behind it. One that is given as undefined is kept: a signal can be aborted with any reason. */
+  /** The error or reason behind it. A cause that is given as undefined is kept: a signal can abort with any reason. */
   readonly cause?: unknown;
 }
 
@@ -100,7 +100,7 @@ export interface CauseJson {
   readonly message: string;
   /** If it has one that is a string, as system errors do. */
   readonly code?: string;
-  /** The error behind it; a text for what is no error. */
+  /** The error behind it; a text if that is not an error. */
   readonly cause?: CauseJson | string;
 }
 
@@ -114,13 +114,13 @@ export interface RedlockErrorJson extends CauseJson {
   readonly attempts: number;
   /** From the call to the error. Milliseconds. */
   readonly elapsedMs: number;
-  /** Node by node, what was answered in the last full fan-out. */
+  /** Node by node, the answers of the last full fan-out. */
   readonly tally: readonly NodeOutcomeJson[];
   /** For `QUARANTINED`: when a quorum may vote again. Milliseconds. */
   readonly remainingMs?: number;
 }
 
-/** What one master said, in JSON: its cause without what a client hung on it. */
+/** What one master said, in JSON: its cause without the properties that a client attached. */
 export type NodeOutcomeJson = KnownOutcome | UnknownOutcomeJson;
 
 /** An outcome that has no cause. */
@@ -156,22 +156,22 @@ const BRAND = Symbol.for('quorate.RedlockError');
 export class RedlockError extends Error {
   /** `RedlockError`, in every copy of the module. */
   override readonly name = 'RedlockError';
-  /** What kind of error it is: the contract, where texts may improve. */
+  /** What kind of error it is: the code is the contract, while texts may improve. */
   readonly code: RedlockErrorCode;
-  /** The resources that the call was about, sorted; empty if there are none. */
+  /** The resources that the call was about, sorted; empty without any. */
   readonly resources: readonly string[];
   /** How many attempts were made. */
   readonly attempts: number;
   /** From the call to the error. Milliseconds. */
   readonly elapsedMs: number;
-  /** Each master's answer in the last full fan-out; empty if there was none. */
+  /** Each master's answer in the last full fan-out; empty without one. */
   readonly tally: readonly NodeOutcome[];
   /**
    * For `QUARANTINED`: when a quorum may vote again, if no more masters fail. Milliseconds; undefined for other codes.
    */
   readonly remainingMs: number | undefined;
 
-  /** For fakes and tests: an error as quorate throws it. @param message  ends with a stop, which is added where it is missing */
+  /** For fakes and tests: an error as quorate throws it. @param message  a full stop is added if it has none */
   constructor(code: RedlockErrorCode, message: string, details: RedlockErrorDetails = {}) {
     super(asSentence(message), 'cause' in details ? { cause: details.cause } : undefined);
     this.code = code;
@@ -183,7 +183,7 @@ export class RedlockError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** Includes the message, which JSON would omit, and those of its causes. */
+  /** Includes the message, which JSON would omit, and the messages of its causes. */
   toJSON(): RedlockErrorJson {
     const { name, code, message, resources, attempts, elapsedMs, remainingMs } = this;
     return {

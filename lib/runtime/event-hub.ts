@@ -1,11 +1,11 @@
 /**
  * Passes events on to listeners.
  *
- * Listeners run in a microtask after the code that tells of an event, never within it: what they call, and how they fail,
- * meets nothing that is half done. A listener that throws, or returns a promise that rejects, harms neither the code that
- * tells nor the other listeners: that is reported by a process warning, once for each listener.
+ * Listeners run in a microtask after the code that reports an event, never within it: so their calls and failures never meet
+ * half-finished work. A listener that throws, or returns a promise that rejects, harms neither the reporting code nor the
+ * other listeners: a process warning reports it, once for each listener.
  *
- * Bound: the queue holds what is told in one stretch of code without a microtask.
+ * Bound: the queue holds the events of one stretch of code without a microtask.
  */
 
 type Listener = (event: never) => unknown;
@@ -13,7 +13,7 @@ type Listener = (event: never) => unknown;
 /** One listener; the same function may be added twice. */
 interface Entry {
   readonly listener: Listener;
-  /** It is called for one event, and then no more. */
+  /** It is called for one event only. */
   readonly isOnce: boolean;
 }
 
@@ -29,12 +29,12 @@ export class EventHub<Events extends object> {
   readonly #reported = new WeakSet<Listener>();
   #queue: Told<Events>[] = [];
 
-  /** Somebody listens to something. */
+  /** Whether somebody listens to any event. */
   get isHeard(): boolean {
     return this.#entries.size > 0;
   }
 
-  /** Somebody listens to this. */
+  /** Whether somebody listens to this event. */
   has(name: keyof Events): boolean {
     return this.#entries.size > 0 && this.#entries.has(name);
   }
@@ -47,14 +47,17 @@ export class EventHub<Events extends object> {
     this.#set(name, [...(this.#entries.get(name) ?? []), { listener, isOnce }]);
   }
 
-  /** Removes the one that was added last; no effect where there is none. */
+  /** Removes the listener's last entry; no effect without one. */
   remove(name: keyof Events, listener: Listener): void {
     const entries = this.#entries.get(name) ?? [];
     const last = entries.findLast((entry) => entry.listener === listener);
     if (last !== undefined) this.#drop(name, last);
   }
 
-  /** Told to those who listen when the code that runs now is done. Ask `has` before an event is made that costs something. */
+  /**
+   * Queues an event for its listeners, who get it when the code that runs now is done. Ask `has` before you build a costly
+   * event.
+   */
   tell<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     Object.freeze(event);
     if (this.#queue.length === 0) void Promise.resolve().then(() => this.#flush()); // not queueMicrotask: Jest fakes it

@@ -1,37 +1,37 @@
 /**
- * Events, as an instance, an election and a job have them: the methods of Node's `EventEmitter` that concern listeners. It is
- * that shape, and not `EventTarget`'s, because an event is a plain object then, `on` and `once` of `node:events` know it, and
- * nothing is made for an event to which nobody listens. It is no `EventEmitter` itself: only the object tells its events, and
- * a listener that throws must not reach the code that tells of them.
+ * Events of an instance, an election or a job: the methods of Node's `EventEmitter` that concern listeners. It has that
+ * shape, and not `EventTarget`'s, because then an event is a plain object, `on` and `once` of `node:events` know it, and an
+ * event without listeners costs nothing. It is not an `EventEmitter` itself: only the object emits its events, and a listener
+ * that throws must not reach the code that emits them.
  */
 import { invalidArgument } from './errors.js';
 import type { EventHub } from './event-hub.js';
 
-/** What is called with an event. What it returns is not looked at, unless it is a promise that rejects. */
+/** A function that is called with an event. Its result is ignored, unless it is a promise that rejects. */
 export type Listener<Event> = (event: Event) => unknown;
 
-/** What has events and listeners to them. */
+/** An object with events, and listeners to them. */
 export interface Listenable<Events extends object> {
   /**
    * Calls the listener with every such event from now on, after the code that the event comes from. A listener that throws
-   * or rejects harms nobody: a process warning (`QUORATE_LISTENER`) tells, once for each listener.
+   * or rejects harms nobody: a process warning (`QUORATE_LISTENER`) reports it, once for each listener.
    *
    * @throws RedlockError `INVALID_ARGUMENT`
    */
   on<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this;
-  /** As `on`, for the next event only. */
+  /** Like `on`, for the next event only. */
   once<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this;
-  /** Does not call the listener any more. No effect if it was not added. */
+  /** Stops calling the listener. No effect if it was not added. */
   off<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this;
-  /** As `on`. */
+  /** Like `on`. */
   addListener<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this;
-  /** As `off`. */
+  /** Like `off`. */
   removeListener<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this;
   /** How many listeners an event has. */
   listenerCount(event: keyof Events): number;
 }
 
-/** Tells events from a hub. */
+/** Emits the events of a hub. */
 export class Emitter<Events extends object> implements Listenable<Events> {
   readonly #hub: EventHub<Events>;
   readonly #names: readonly (keyof Events)[];
@@ -44,7 +44,7 @@ export class Emitter<Events extends object> implements Listenable<Events> {
 
   /**
    * Calls the listener with every such event from now on, after the code that the event comes from. A listener that throws
-   * or rejects harms nobody: a process warning (`QUORATE_LISTENER`) tells, once for each listener.
+   * or rejects harms nobody: a process warning (`QUORATE_LISTENER`) reports it, once for each listener.
    *
    * @throws RedlockError `INVALID_ARGUMENT`
    *
@@ -59,23 +59,23 @@ export class Emitter<Events extends object> implements Listenable<Events> {
     return this.#add(event, listener, false);
   }
 
-  /** As `on`, for the next event only. @throws RedlockError `INVALID_ARGUMENT` */
+  /** Like `on`, for the next event only. @throws RedlockError `INVALID_ARGUMENT` */
   once<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this {
     return this.#add(event, listener, true);
   }
 
-  /** Does not call the listener any more. No effect if it was not added. */
+  /** Stops calling the listener. No effect if it was not added. */
   off<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this {
     this.#hub.remove(event, listener);
     return this;
   }
 
-  /** As `on`. */
+  /** Like `on`. */
   addListener<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this {
     return this.on(event, listener);
   }
 
-  /** As `off`. */
+  /** Like `off`. */
   removeListener<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this {
     return this.off(event, listener);
   }

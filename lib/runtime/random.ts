@@ -1,8 +1,8 @@
 /**
  * Randomness: unguessable tokens, and fractions for jitter.
  *
- * A token is `{client}:{secret}`. The client part is the same for all tokens of one instance, and is public: push
- * channels are named by it. The secret part has 144 random bits, so that two claims never have the same token by chance.
+ * A token is `{client}:{secret}`. The client part is the same for all tokens of one instance, and is public: it names push
+ * channels. The secret part has 144 random bits, so that two claims never have the same token by chance.
  */
 import { randomFillSync } from 'node:crypto';
 
@@ -16,7 +16,7 @@ export interface Random {
 const CLIENT_BYTES = 6;
 const SECRET_BYTES = 18;
 const TOKENS_PER_REFILL = 128;
-/** When this many are left, more are drawn in the background, while recent claims wait for the masters. */
+/** With this many left, more are drawn in the background, while recent claims wait for the masters. */
 const FEW_TOKENS = 16;
 
 /** The number of base64url letters before and after the colon. */
@@ -29,8 +29,8 @@ export const TOKEN_LETTERS = { client: (CLIENT_BYTES * 4) / 3, secret: (SECRET_B
 export const RESERVED_MARK = '+';
 
 /**
- * The value of a key that nobody's vote stands in: a waiter has given its lone vote back, and the key rests for the holder of
- * the lock, whose extensions take it (protocol C3a).
+ * The value of a key that holds nobody's vote: a waiter has given its lone vote back, and the key rests for the holder of the
+ * lock, whose extensions take it (protocol C3a).
  */
 export const AT_REST = '~';
 
@@ -49,7 +49,7 @@ export function tokenIn(owner: string): string {
   return owner.endsWith(RESERVED_MARK) ? owner.slice(0, -RESERVED_MARK.length) : owner;
 }
 
-/** The start that all tokens of a client share, up to but without the colon; the whole text if there is none. */
+/** The start that all tokens of a client share, up to but without the colon; the whole text if it has no colon. */
 export function publicPart(token: string): string {
   const colon = token.indexOf(':');
   return colon < 0 ? token : token.slice(0, colon);

@@ -1,7 +1,7 @@
 /**
- * Timers for work that may start a little early. Where there are many, those that are due at about the same time fire
- * together, so that their requests are sent together. Waking up every few milliseconds for a few of them, with cold
- * caches, would cost more than the work.
+ * Timers for work that may start a little early. If there are many, those that are due at about the same time fire together,
+ * so that their requests are sent together. Waking up every few milliseconds for a few of them, with cold caches, would cost
+ * more than the work.
  */
 import type { Clock, Timer, Timers } from './clock.js';
 
@@ -19,7 +19,7 @@ const PACE_MS = 8;
 /** A bucket at least this wide is paced: its last chunk is late by at most half of the width. */
 const WIDE_MS = (2 * FULL * PACE_MS) / CHUNK;
 
-/** Handles the subjects that are due. Calls back when that is done, if it can tell. */
+/** Handles the subjects that are due. Calls back when that is done, if it knows. */
 export type OnDue<Subject> = (due: readonly Subject[], onDone: () => void) => void;
 
 /** A timer for a subject; it is set for at most one instant at a time. */
@@ -46,7 +46,7 @@ class Bucket<Subject> {
   timer: Timer | undefined;
   first: Due<Subject> | undefined;
   count = 0;
-  /** In how many turns of the event loop some of them have fired. */
+  /** In how many turns of the event loop some of its timers have fired. */
   turns = 0;
 
   constructor(atMs: number, isPaced: boolean) {
@@ -119,7 +119,7 @@ export class TimerCoalescer<Subject> {
     this.#forget(bucket);
   }
 
-  /** Nothing is added to the bucket from now on. */
+  /** No timer is added to the bucket from now on. */
   #forget(bucket: Bucket<Subject>): void {
     const buckets = bucket.isPaced ? this.#paced : this.#prompt;
     if (buckets.get(bucket.atMs) === bucket) buckets.delete(bucket.atMs);
@@ -153,7 +153,7 @@ export class TimerCoalescer<Subject> {
     const turn = ++bucket.turns;
     const count = bucket.isPaced ? Math.min(bucket.count, CHUNK) : bucket.count;
     const goOn = (): void => {
-      if (bucket.turns !== turn || bucket.timer === undefined) return; // the next chunk is on its way already, or nothing is left
+      if (bucket.turns !== turn || bucket.timer === undefined) return; // the next chunk is already on its way, or nothing is left
       bucket.timer.cancel();
       this.#fire(bucket);
     };

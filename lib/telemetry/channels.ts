@@ -1,28 +1,28 @@
 /**
  * The tracing channels of `node:diagnostics_channel`: for programs that watch all instances of a process, such as tracers.
- * Each has the five channels of Node's `TracingChannel`, `tracing:quorate:acquire:start` and so on. Nothing is made and
- * nothing published while nobody subscribes.
+ * Each has the five channels of Node's `TracingChannel`, `tracing:quorate:acquire:start` and so on. While nobody subscribes,
+ * no message is built or published.
  *
- * `TracingChannel` is experimental in Node 20 and 22. Of it, only `tracingChannel`, `publish`, `hasSubscribers` and
- * `tracePromise` are used, which all of them have; `TracingChannel.hasSubscribers` is newer than Node 20.4.
+ * `TracingChannel` is experimental in Node 20 and 22. This uses only `tracingChannel`, `publish`, `hasSubscribers` and
+ * `tracePromise`, which all versions have; `TracingChannel.hasSubscribers` is newer than Node 20.4.
  */
 import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel';
 import type { NodeOutcome } from '../runtime/errors.js';
 import type { AcquiredBy, LockKind } from './events.js';
 
-/** What the messages of all channels have. It is one object from the start of an operation to its end. */
+/** What the messages of all channels have. A message is one object from the start of an operation to its end. */
 interface TraceMessage {
   /** The `Redlock` that does it. */
   readonly redlock: object;
   /** The resources, sorted. */
   readonly resources: readonly string[];
-  /** How the lock is held, or is to be. */
+  /** How the lock is held, or will be. */
   readonly kind: LockKind;
-  /** Node by node, what was answered in the last round, once it has ended; empty before. */
+  /** Node by node, the answers of the last round, once the operation has ended; empty before. */
   tally: readonly NodeOutcome[];
   /** How long it took, once it has ended. Milliseconds; 0 before. */
   elapsedMs: number;
-  /** Why it failed, once it has. `RedlockError`s, as a rule. */
+  /** Why it failed, once it has failed. As a rule, a `RedlockError`. */
   error?: unknown;
 }
 
@@ -38,7 +38,7 @@ export interface AcquireMessage extends TraceMessage {
   attempts: number;
   /** Whether it was not granted at once, and waited. */
   waited: boolean;
-  /** What it led to, once it has: null where `tryAcquire` gives null. */
+  /** Its result, once it has one: null if `tryAcquire` gives null. */
   result?: {
     /** The fencing token; undefined without one. */
     readonly fence: number | undefined;
@@ -51,9 +51,9 @@ export interface ExtendMessage extends TraceMessage {
   readonly by: 'renewal' | 'extend';
   /** The ttl that was asked for. Milliseconds. */
   readonly ttlMs: number;
-  /** This one, and those before it that failed since the last that did not. */
+  /** This one, and the failed ones since the last that succeeded. */
   readonly attempts: number;
-  /** What it led to, once it has. */
+  /** Its result, once it has one. */
   result?: {
     /** The validity that the lease has now. Milliseconds. */
     readonly remainingMs: number;
@@ -78,9 +78,9 @@ export interface LeadMessage {
   readonly fence: number;
   /** How long the routine ran, once it has ended. Milliseconds; 0 before. */
   elapsedMs: number;
-  /** Why its signal aborted, if it has: the leadership was lost, `lead` was to end, or the instance closes. */
+  /** Why its signal aborted, if it has: the leadership was lost, `lead` should end, or the instance closes. */
   reason?: unknown;
-  /** What the routine threw although nothing had told it to stop. */
+  /** What the routine threw although nothing had asked it to stop. */
   error?: unknown;
 }
 
@@ -89,7 +89,7 @@ class Channel<Message extends object> {
   readonly #channel: TracingChannel<Message>;
 
   constructor(name: string) {
-    this.#channel = tracingChannel<Message>(name); // kept: a channel that nobody refers to is collected with its subscribers
+    this.#channel = tracingChannel<Message>(name); // kept: a channel without references is collected with its subscribers
   }
 
   get isHeard(): boolean {
@@ -103,7 +103,7 @@ class Channel<Message extends object> {
     );
   }
 
-  /** Runs a step within the stores that are bound to `start`. */
+  /** Runs a step within the stores that subscribers have bound to `start`. */
   trace<T>(message: Message, step: () => Promise<T>): Promise<T> {
     return this.#channel.tracePromise(step, message);
   }

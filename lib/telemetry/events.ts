@@ -1,26 +1,26 @@
 /**
- * What an instance tells of itself: `redlock.on(name, listener)`. No event holds a token, and none is called `error`:
- * contention is none, and what fails a call is told by its error.
+ * What an instance reports about itself: `redlock.on(name, listener)`. No event holds a token, and none is called `error`:
+ * contention is not an error, and the error of a call says why it failed.
  */
 import type { NodeOutcome, RedlockError } from '../runtime/errors.js';
 
-/** How a lock is held: `mutex` is `redlock.acquire` and its like, too. */
+/** How a lock is held. `redlock.acquire` and similar calls also count as `mutex`. */
 export type LockKind = 'mutex' | 'read' | 'write' | 'semaphore';
 
 /** What every event about a lock has. */
 interface LockEvent {
   /** The resources, sorted. */
   readonly resources: readonly string[];
-  /** How the lock is held, or is to be. */
+  /** How the lock is held, or will be. */
   readonly kind: LockKind;
-  /** Node by node, what was answered in the last round by then; empty before there was one. */
+  /** Node by node, the answers of the last round so far; empty before the first round. */
   readonly tally: readonly NodeOutcome[];
 }
 
-/** The call that asks for a lock. A re-entrant mutex asks by `acquire` and `tryAcquire`. */
+/** The call that asks for a lock. A reentrant mutex asks by `acquire` and `tryAcquire`. */
 export type AcquiredBy = 'acquire' | 'tryAcquire' | 'using' | 'adopt';
 
-/** How far a call has come that asks for a lock. */
+/** The progress of a call that asks for a lock. */
 export interface AcquisitionEvent extends LockEvent {
   /** The call. */
   readonly by: AcquiredBy;
@@ -48,17 +48,17 @@ export interface WaitingEvent extends AcquisitionEvent {
 export interface ExtensionEvent extends LockEvent {
   /** `renewal`: quorate's own · `extend`: the holder's call. */
   readonly by: 'renewal' | 'extend';
-  /** This one, and those before it that failed since the last that did not. */
+  /** This one, and the failed ones since the last that succeeded. */
   readonly attempts: number;
   /** How long this one took. Milliseconds. */
   readonly elapsedMs: number;
   /** The ttl that was asked for. Milliseconds. */
   readonly ttlMs: number;
-  /** The validity that the lease has now. Milliseconds; 0 where it is lost. */
+  /** The validity that the lease has now. Milliseconds; 0 if it is lost. */
   readonly remainingMs: number;
 }
 
-/** An extension failed. What was held stays held until its validity ends; a renewal is tried again by then. */
+/** An extension failed. The lease stays held until its validity ends; a renewal is tried again before. */
 export interface RenewalFailedEvent extends ExtensionEvent {
   /** Why. */
   readonly cause: RedlockError;
@@ -68,11 +68,11 @@ export interface RenewalFailedEvent extends ExtensionEvent {
 export interface LostEvent extends LockEvent {
   /** Since the lease was granted. Milliseconds. */
   readonly heldMs: number;
-  /** `LOCK_LOST`, as the lease's signal and `assertHeld` tell it. */
+  /** `LOCK_LOST`, as the lease's signal and `assertHeld` report it. */
   readonly cause: RedlockError;
 }
 
-/** A lease was given back. In its tally, `granted` masters confirmed it; the others are told in the background. */
+/** A lease was given back. In its tally, `granted` masters confirmed it; the others get the release in the background. */
 export interface ReleasedEvent extends LockEvent {
   /** `givenAway`: by `lease.giveAway()`; no master was asked. */
   readonly how: 'released' | 'givenAway';
@@ -82,13 +82,13 @@ export interface ReleasedEvent extends LockEvent {
   readonly elapsedMs: number;
 }
 
-/** A master takes part no longer. */
+/** A master no longer takes part. */
 export interface NodeDownEvent {
   /** The master, by host and port. */
   readonly node: string;
-  /** `disconnected`: there is no connection · `silent`: there is one, and attempts gave up waiting for its answers. */
+  /** `disconnected`: it has no connection · `silent`: it is connected, but attempts gave up waiting for its answers. */
   readonly reason: 'disconnected' | 'silent';
-  /** What the client said of it, as far as it did. */
+  /** What the client said about it, if anything. */
   readonly cause: Error;
 }
 
@@ -96,11 +96,11 @@ export interface NodeDownEvent {
 export interface NodeUpEvent {
   /** The master, by host and port. */
   readonly node: string;
-  /** For how long it did not, as far as was seen. Milliseconds. */
+  /** How long it did not take part, as far as was noticed. Milliseconds. */
   readonly downMs: number;
 }
 
-/** A master may have forgotten votes, and gives none: the restart guard. Told once for each quarantine. */
+/** A master may have forgotten votes, and gives none: the restart guard. Reported once for each quarantine. */
 export interface QuarantinedEvent {
   /** The master, by host and port. */
   readonly node: string;
@@ -116,7 +116,7 @@ export interface ClosedEvent {
   readonly held: number;
 }
 
-/** The events of an instance, by their names. */
+/** The events of an instance, by name. */
 export interface RedlockEvents {
   /** A lease was granted. */
   readonly acquired: AcquiredEvent;
@@ -132,7 +132,7 @@ export interface RedlockEvents {
   readonly lost: LostEvent;
   /** A lease was given back. */
   readonly released: ReleasedEvent;
-  /** A master takes part no longer. */
+  /** A master no longer takes part. */
   readonly nodeDown: NodeDownEvent;
   /** A master takes part. */
   readonly nodeUp: NodeUpEvent;

@@ -1,4 +1,4 @@
-/** One acquisition that somebody listens to: what it tells, and how it is traced. */
+/** One acquisition that somebody listens to: its events, and its trace. */
 import type { Decision } from '../protocol/quorum.js';
 import type { Kind } from '../protocol/scope.js';
 import { type Answers, tallyOf } from '../protocol/tally.js';
@@ -8,7 +8,7 @@ import type { AcquiredBy, AcquisitionEvent } from './events.js';
 import type { AcquisitionObserver } from './observer.js';
 import type { Observed } from './observed.js';
 
-/** What is known of an acquisition as it begins; times in milliseconds. */
+/** What is known about an acquisition as it begins; times in milliseconds. */
 export interface AcquisitionFacts {
   readonly resources: readonly string[];
   readonly kind: Kind;
@@ -23,7 +23,7 @@ export class ObservedAcquisition implements AcquisitionObserver {
   readonly #startedAtMs: number;
   #attempts = 0;
   #answers: Answers | undefined;
-  /** That of the error, where there is one. */
+  /** The tally of the error, if it has failed. */
   #tally: readonly NodeOutcome[] | undefined;
   #fence: number | undefined;
   #isContended = false;
@@ -62,7 +62,7 @@ export class ObservedAcquisition implements AcquisitionObserver {
     if (code === 'LOCK_TAKEN') this.#contended();
   }
 
-  /** Runs it in its channel. What `tryAcquire` gives null for is a result there, and no error. */
+  /** Runs it in its channel. If `tryAcquire` gives null, that is a result there, and not an error. */
   async trace<T>(run: () => Promise<T>): Promise<T> {
     const { by, kind, resources, ttlMs, waitMs } = this.#facts;
     const redlock = this.#observed.instance;
@@ -91,7 +91,7 @@ export class ObservedAcquisition implements AcquisitionObserver {
 
   #note(attempts: number, answers: Answers): void {
     this.#attempts = attempts;
-    this.#answers = { outcomes: [...answers.outcomes] }; // answers go on coming in
+    this.#answers = { outcomes: [...answers.outcomes] }; // more answers may arrive later
   }
 
   #contended(): void {

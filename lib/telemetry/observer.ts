@@ -1,13 +1,13 @@
 /**
- * The narrow interfaces by which the layers below tell what happens. They know nothing of events, channels and listeners,
- * and where nobody listens, there is no observer: nothing is made, and no clock is read.
+ * The narrow interfaces through which the layers below report what happens. They know nothing about events, channels and
+ * listeners. If nobody listens, they get no observer, build nothing, and read no clock.
  */
 import type { Decision } from '../protocol/quorum.js';
 import type { Kind } from '../protocol/scope.js';
 import type { Answers } from '../protocol/tally.js';
 import type { RedlockError } from '../runtime/errors.js';
 
-/** Hears how one acquisition goes on. */
+/** Follows one acquisition. */
 export interface AcquisitionObserver {
   /** An attempt was granted. @param fence  0 without one */
   granted(attempts: number, answers: Answers, fence: number): void;
@@ -17,7 +17,7 @@ export interface AcquisitionObserver {
   waits(attempts: number): void;
 }
 
-/** What an observer sees of a lease: no token. */
+/** What an observer sees of a lease: not the token. */
 export interface ObservedLease {
   readonly resources: readonly string[];
   readonly kind: Kind;
@@ -25,25 +25,25 @@ export interface ObservedLease {
   readonly sinceMs: number;
   /** The end of its validity, by the same clock. */
   readonly validUntilMs: number;
-  /** How many extensions have failed since the last that did not. */
+  /** How many extensions have failed since the last that succeeded. */
   readonly failures: number;
 }
 
-/** Hears how one extension ends. */
+/** Learns how one extension ends. */
 export interface ExtensionObserver {
-  /** @param answers  in the round, where there was one */
+  /** @param answers  in the round, if there was one */
   extended(answers: Answers | undefined): void;
   failed(error: RedlockError, answers: Answers): void;
   /** The lease was given back meanwhile. */
   ended(): void;
 }
 
-/** Gives a lease back; tells what the masters had answered when that was settled. */
+/** Gives a lease back; reports what the masters had answered when that was settled. */
 export type Release = (onSettled: (answers: Answers) => void) => Promise<void>;
 
-/** Hears of leases. */
+/** Follows leases. */
 export interface LeaseObserver {
-  /** A loss is to be noticed when it happens, also of a lease that nobody renews or watches. */
+  /** Whether a loss must be noticed when it happens, even of a lease that nobody renews or watches. */
   readonly awaitsLosses: boolean;
   /** Whether a release has to go through `release`. */
   readonly hearsReleases: boolean;
@@ -56,14 +56,14 @@ export interface LeaseObserver {
   givenAway(lease: ObservedLease): void;
 }
 
-/** Hears of one master. */
+/** Follows one master. */
 export interface NodeObserver {
   down(node: string, reason: 'disconnected' | 'silent', cause: Error): void;
   up(node: string, downMs: number): void;
   quarantined(node: string, remainingMs: number): void;
 }
 
-/** Two that hear of one acquisition: those who listen to the instance, and the election or job that it is for. */
+/** Two observers of one acquisition: the instance's listeners, and the election or job that it is for. */
 export class BothObservers implements AcquisitionObserver {
   readonly #both: readonly [AcquisitionObserver, AcquisitionObserver];
 

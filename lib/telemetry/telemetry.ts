@@ -1,4 +1,4 @@
-/** What one instance tells of itself: counts, events for its listeners, and messages for tracing channels. */
+/** What one instance reports: counts, events for its listeners, and messages for tracing channels. */
 import { type Answers, tallyOf } from '../protocol/tally.js';
 import { type NodeOutcome, RedlockError } from '../runtime/errors.js';
 import { ACQUIRE, EXTEND, type ExtendMessage, RELEASE, type ReleaseMessage } from './channels.js';

@@ -1,9 +1,9 @@
 /**
- * Masters in this process, to test code that uses locks without Redis: no sockets, real time, and the faults of a
- * process at a call. They run the scripts, compiled from their Lua, and the instances over them are the code of production.
+ * Masters in this process, for tests of code that uses locks, without Redis: no sockets, real time, and the faults of a process
+ * by a method call. They run the scripts, compiled from their Lua, and the instances over them run the production code.
  *
- * Replies come in promises where there is no latency, and not by a timer: so they come under faked timers too, and
- * between two of them. What that costs: a loop of attempts that awaits nothing else never lets a timer fire.
+ * Without latency, replies come in promises, and not by a timer: so they also come under faked timers, and between two of
+ * them. The price: a loop of attempts that awaits nothing else never lets a timer fire.
  */
 import { awaitingAll, type Clock, SocketlessTimers, SystemClock, type Timers } from '../runtime/clock.js';
 import { invalidArgument, RedlockError } from '../runtime/errors.js';
@@ -17,7 +17,7 @@ import { Lane } from './lane.js';
 import { MemoryPushConnection } from './memory-push-connection.js';
 import { MemoryServer } from './master/server.js';
 
-/** What masters in memory are given beside their number. */
+/** Options of masters in memory. */
 export interface MemoryMastersOptions {
   /**
    * Time of your own, together with `timers`. Faked `performance` and `setTimeout` need neither: see docs/TESTING.md.
@@ -31,45 +31,48 @@ export interface MemoryMastersOptions {
 
 /** How a master comes back. */
 export interface RestartOptions {
-  /** Whether it finds the keys that it had. Scripts are forgotten in any case, and the run id is another. */
+  /** Whether it keeps its keys. It forgets scripts in any case, and gets another run id. */
   readonly data: 'kept' | 'lost';
 }
 
-/** One master, and what can happen to it. */
+/** One master, and the faults that can hit it. */
 export interface MemoryMaster {
-  /** As it is called in tallies: `memory-1` for the first. */
+  /** Its name in tallies: `memory-1` for the first. */
   readonly name: string;
-  /** The id of its process; another one after each restart. */
+  /** The id of its process; it changes at each restart. */
   readonly runId: string;
-  /** Whether it answers (`up`), stands still, or is dead. */
+  /** Whether it answers (`up`), is stopped, or is dead. */
   readonly state: 'up' | 'frozen' | 'killed';
   /**
-   * How long a message is on its way, in ms, each way: a command arrives so much later, and its reply takes as long
-   * again, so that a round trip takes twice that. For messages sent from then on; none overtakes another.
+   * How long a message takes each way, in ms: a command arrives that much later, and its reply takes as long again, so a
+   * round trip takes twice that. It applies to messages that are sent from then on; none overtakes another.
    *
    * @default 0: the reply still comes after the call has returned
    */
   latencyMs: number;
   /**
-   * The process dies. Instances lose their connections: what is unanswered fails with "Connection is closed.", and
-   * each has heard of it when the promise resolves. Nothing happens to one that is dead already.
+   * The process dies. Instances lose their connections: commands without an answer fail with "Connection is closed.", and
+   * each instance knows when the promise resolves. Does nothing if the process is already dead.
    */
   kill(): Promise<void>;
-  /** Another process takes its place, and instances are connected to it at once. One that is up is killed first. */
+  /** Another process takes its place, and instances are connected to it at once. A process that is up is killed first. */
   restart(options: RestartOptions): void;
-  /** It stands still, as by SIGSTOP, with its connections open: commands wait there. @throws RedlockError killed */
+  /** It stops, as by SIGSTOP, with its connections open: commands wait there. @throws RedlockError killed */
   freeze(): void;
-  /** It goes on, and runs what has waited, in order; keys have run out meanwhile. Does nothing if it is not frozen. */
+  /**
+   * It goes on, and runs the commands that have waited, in order; keys may have expired meanwhile. Does nothing if it is not
+   * frozen.
+   */
   thaw(): void;
   /** FLUSHALL. @throws RedlockError killed */
   flush(): void;
 }
 
-/** The first is always there. */
+/** At least one master. */
 export type MemoryMasterList = readonly [MemoryMaster, ...MemoryMaster[]];
 
 const MOST_MASTERS = 99;
-/** The masters' wall clocks read this, in µs since 1970, where the given clock reads 0: a day in 2026. */
+/** The masters' wall clocks when the given clock reads 0, in µs since 1970: a day in 2026. */
 const WALL_US = 1_790_000_000_000_000;
 
 /**
@@ -84,7 +87,7 @@ const WALL_US = 1_790_000_000_000_000;
  * ```
  */
 export class MemoryMasters {
-  /** All of them, in the order of their numbers. */
+  /** All masters, in the order of their numbers. */
   readonly list: MemoryMasterList;
   readonly #masters: readonly Master[];
   readonly #clock: Clock;
@@ -110,11 +113,11 @@ export class MemoryMasters {
   }
 
   /**
-   * An instance over all of them; each is a client of its own.
+   * An instance over all masters; each instance is a client of its own.
    *
-   * It keeps the process alive while a call is under way, and while a lease that is not renewed has a listener to its end:
-   * one that a failed test left open does not. Where nothing else keeps it alive, as in a test of node:test that awaits the
-   * loss of a lease that is renewed, set a timer of your own meanwhile.
+   * It keeps the process alive while a call is under way, and while a lease that is not renewed has a listener to its end; an
+   * instance that a failed test left open does not. If nothing else keeps the process alive, as in a test of node:test that
+   * awaits the loss of a renewed lease, set a timer of your own meanwhile.
    *
    * @throws RedlockError `INVALID_ARGUMENT` · `CLOSED`
    */
@@ -133,13 +136,13 @@ export class MemoryMasters {
     return redlock;
   }
 
-  /** Closes every instance that came from here, and frees what they hold. The same promise each time. */
+  /** Closes every instance that it made, and frees their locks. Returns the same promise each time. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  /** As `close()`: the end of an `await using` block. */
+  /** Like `close()`, at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -271,7 +274,7 @@ class MemoryLink implements Transport {
       const dueMs = clock.now() + 2 * latencyMs;
       this.#toServer.send(latencyMs, () => {
         if (server.runId !== runId) return; // it was sent to a process that is gone
-        // where this process stood still meanwhile, the reply has come by now, and is not taken for silence
+        // if this process was stopped meanwhile, the reply has come by now, and does not count as silence
         const returnMs = Math.max(0, Math.min(latencyMs, dueMs - clock.now()));
         server.receive(command, (error, reply) =>
           this.#reply(pending, returnMs, () => settle(pending, error, reply)),
@@ -307,7 +310,7 @@ class MemoryLink implements Transport {
     for (const line of [...this.#lines]) line.lose('the push connection was lost');
   }
 
-  /** What was sent still arrives. */
+  /** Commands that were sent still arrive. */
   close(): void {
     this.#isClosed = true;
     this.#master.links.delete(this);
@@ -351,12 +354,12 @@ function closedError(): Error {
 }
 
 /**
- * The monotonic clock without the boot clock beside it: where `performance` is faked and stands still, that would look
- * like a suspended machine. The masters stand still with their clients here, so nothing is missed.
+ * The monotonic clock without the boot clock: if `performance` is faked and does not move, the boot clock would show a
+ * suspended machine. Here the masters stop together with their clients, so nothing is missed.
  */
 function monotonicClock(): Clock {
   const system = new SystemClock();
-  const now = (): number => system.earliest(); // never asked for more, it knows of no suspension
+  const now = (): number => system.earliest(); // without `now()`, it never notices a suspension
   return { now, recent: now, inTurn: now, earliest: now };
 }
 

@@ -1,13 +1,13 @@
 /**
- * The push connection between an instance and a master in memory. It is made as soon as there is a process, breaks
- * with it, and is made anew when there is another one.
+ * The push connection between an instance and a master in memory. It opens as soon as there is a process, breaks with it, and
+ * opens again when there is another process.
  */
 import type { Timers } from '../runtime/clock.js';
 import type { PushListener, Subscription } from '../redis/subscription.js';
 import { Lane } from './lane.js';
 import type { MemoryServer } from './master/server.js';
 
-/** Where it leads to. */
+/** The master at its other end. */
 export interface PushConnectionEnd {
   readonly name: string;
   readonly server: MemoryServer;
@@ -51,7 +51,7 @@ export class MemoryPushConnection implements Subscription {
     this.#onClosed();
   }
 
-  /** Subscribes at the process that is there; where none is, that is told as a loss. */
+  /** Subscribes at the current process; without a process, reports a loss. */
   connect(): void {
     const { latencyMs, name, server } = this.#end;
     if (server.isUp) this.#toServer.send(latencyMs, () => this.#subscribe());
@@ -65,7 +65,7 @@ export class MemoryPushConnection implements Subscription {
     if (!this.#isClosed) this.#listener.onLost(new Error(message), false);
   }
 
-  /** Also at one that stands still: nothing is published there until it goes on, our own message included. */
+  /** Subscribes even at a stopped process: it publishes nothing until it goes on, not even our own message. */
   #subscribe(): void {
     this.#unsubscribe = this.#end.server.channels.subscribe(this.#channel, (text) =>
       this.#tell(() => this.#listener.onPush(text)),
@@ -77,7 +77,7 @@ export class MemoryPushConnection implements Subscription {
     this.#toClient.send(this.#end.latencyMs, tell);
   }
 
-  /** What was on its way is gone, in both directions. */
+  /** Messages on their way are gone, in both directions. */
   #break(): void {
     this.#unsubscribe();
     this.#toServer.clear();

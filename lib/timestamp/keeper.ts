@@ -1,10 +1,9 @@
 /**
- * The steps of a timestamp lock on its server, each with its deadline: claim, extend, give back, look; and what their
- * answers mean.
+ * The steps of a timestamp lock on its server, each with its deadline: claim, extend, give back, look; and the meaning of the
+ * answers.
  *
- * A claim whose answer never comes is not undone: instants name nobody, and a blind undo could delete another's. If
- * it was granted, the key blocks others until its instant, as after a crash. One whose answer comes late is given
- * back.
+ * A claim whose answer never comes is not undone: instants name nobody, and a blind undo could delete another's. If it was
+ * granted, the key blocks others until its instant, as after a crash. A claim whose answer comes late is given back.
  */
 import { Cancellation } from '../runtime/cancellation.js';
 import type { WallClock } from '../runtime/clock.js';
@@ -27,7 +26,7 @@ import { TimestampServer, Wanted } from './server.js';
 import type { Transport } from '../redis/transport.js';
 import type { Runtime } from '../runtime/runtime.js';
 
-/** What a timestamp lock stands on; specs and simulations bring their own. */
+/** What a timestamp lock runs on; specs and simulations bring their own. */
 export interface TimestampEnvironment extends Runtime {
   readonly transport: Transport;
   readonly wallMs: WallClock;
@@ -39,7 +38,7 @@ export type TimestampAttempt =
   | TimestampFailure
   | { readonly kind: 'cancelled' };
 
-/** `freeInMs`: what is in the way will be gone by then, as far as is known. */
+/** `freeInMs`: when the obstacle will be gone, as far as is known. */
 export interface TimestampFailure {
   readonly kind: 'failed';
   readonly failure: RoundFailure;
@@ -47,10 +46,10 @@ export interface TimestampFailure {
   readonly freeInMs: number;
 }
 
-/** What one claim came to: an end, or an error of the server, the connection or the deadline. */
+/** The result of one claim: an end, or an error of the server, the connection or the deadline. */
 type Claimed = ClaimEnd | { readonly kind: 'unknown'; readonly cause: Error };
 
-/** So many claims follow each other at once, in one attempt, where the key vanished or another was faster. */
+/** How many claims one attempt makes in immediate succession, if the key vanished or another client was faster. */
 const TRIES_AT_ONCE = 3;
 
 export class TimestampKeeper {
@@ -66,7 +65,7 @@ export class TimestampKeeper {
     this.#method = METHODS[options.method];
   }
 
-  /** Claims once, or a few times at once where the answer says that the next claim may well succeed. */
+  /** Claims once, or a few times in succession if the answer says that the next claim may well succeed. */
   async attempt(key: string, renew: boolean, cancellation: Cancellation): Promise<TimestampAttempt> {
     for (let tries = 1; ; tries++) {
       const sentAtMs = this.#environment.clock.now();
@@ -83,7 +82,7 @@ export class TimestampKeeper {
     }
   }
 
-  /** How long until the lock may be taken over, in ms, or what the key holds instead of an instant. Never rejects. */
+  /** How long until the lock may be taken over, in ms, or the reason why the key holds no instant. Never rejects. */
   async look(key: string): Promise<number | 'vanished' | 'foreign' | Error> {
     try {
       const seen = await this.#withDeadline(new Cancellation(), async (wanted) => {
@@ -183,7 +182,7 @@ export class TimestampKeeper {
     return roundError(failure, { outcomes: [outcome] }, [this.server], context);
   }
 
-  /** Never rejects: what cannot be given back stays until its instant. */
+  /** Never rejects: a lock that cannot be given back stays until its instant. */
   async #release(key: string, own: OwnInstants, isLive: () => boolean): Promise<void> {
     const done = this.#withDeadline(new Cancellation(), () =>
       this.#method.release(this.server, key, { ...fleetTermsOf(this.#options), own, isLive }),

@@ -1,9 +1,9 @@
 /**
  * What the holder of a timestamp lock has: extension and renewal, and the ways to end it (`lease-machine.ts` has its life).
  *
- * It believes in its lease only while two clocks agree: the monotonic one, from the instant before its claim was
- * sent, and the wall clock, by the instant that the others read on the key. So a wall clock that is set back does not
- * lengthen it, and one that is set forward ends it as soon as anybody asks.
+ * It believes in its lease only while two clocks agree: the monotonic one, from the instant before its claim was sent, and
+ * the wall clock, by the instant that the others read on the key. So a wall clock that is set back does not lengthen the
+ * lease, and one that is set forward ends it as soon as anybody checks.
  */
 import type { Clock, Timers, WallClock } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
@@ -19,10 +19,10 @@ import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from '../protocol/validity.j
 export type TimestampExtension =
   | { readonly kind: 'extended' }
   | { readonly kind: 'refused' }
-  /** The server gave no clear answer: it may have been done. */
+  /** The server gave no clear answer: it may have extended the key. */
   | { readonly kind: 'failed'; readonly error: RedlockError };
 
-/** What an extension writes, and for how long it makes the lease live. */
+/** The instant that an extension writes, and how long the lease lives with it. */
 export interface ExtensionStep {
   readonly instant: number;
   readonly forMs: number;
@@ -42,7 +42,7 @@ export interface TimestampLeaseParts {
   release(own: OwnInstants, isLive: () => boolean): Promise<void>;
 }
 
-/** What a lease is made of. */
+/** The parts of a lease. */
 export interface TimestampGrant {
   readonly resource: string;
   readonly instant: number;
@@ -71,7 +71,7 @@ export class TimestampLease extends LeaseMachine<TimestampLease> implements Publ
     if (renew) this.arm();
   }
 
-  /** Does its holder believe in it? For onlookers that must not disturb. */
+  /** Does its holder believe in it? For observers that must not disturb it. */
   get isValid(): boolean {
     return this.isHeld && this.leftMs() > 0;
   }
@@ -106,7 +106,7 @@ export class TimestampLease extends LeaseMachine<TimestampLease> implements Publ
     return Math.max(0, Math.min(this.#untilMs - clock.now(), byInstant));
   }
 
-  /** Behind an extension that is under way: that one decides what is this lease's own. */
+  /** Waits for an extension that is under way: its end decides which instants are this lease's own. */
   async #giveBack(): Promise<void> {
     while (this.#extending !== undefined) await this.#extending;
     await this.#parts.release(this.#own, () => this.leftMs() > 0);
@@ -143,7 +143,7 @@ export class TimestampLease extends LeaseMachine<TimestampLease> implements Publ
     return undefined;
   }
 
-  /** The one timer: the next renewal, or the end of validity, if anybody would hear of it. */
+  /** The one timer: the next renewal, or the end of validity, if anybody listens for it. */
   protected override arm(): void {
     this.disarm();
     if (!this.isHeld || (this.care?.controller === undefined && this.#renewAtMs === undefined)) return;
@@ -163,7 +163,7 @@ export class TimestampLease extends LeaseMachine<TimestampLease> implements Publ
     this.arm();
   }
 
-  /** A loss is told by the signal; anything else is tried again while it lasts. */
+  /** The signal reports a loss; after any other failure, it tries again while the lease lasts. */
   async #renew(): Promise<void> {
     while (this.#extending !== undefined) await this.#extending;
     if (this.status !== 'held') return;

@@ -2,9 +2,9 @@
  * A lock that keeps its expiry instant on one server, by the algorithms that many programs already run: `SETNX` and
  * `GETSET`, or the same in one script. It excludes them and is excluded by them, on the same key.
  *
- * What it rests on: wall clocks of all clients that agree to within `clockMarginMs`, one ttl and one unit for all
- * programs on a key, and one server that forgets nothing. This is the one exception to rule 15 of the design: the
- * protocol is made of wall clocks. What can go wrong, shown by live runs: `npm run examples -- why`.
+ * What it relies on: wall clocks of all clients that agree to within `clockMarginMs`, one ttl and one unit for all programs
+ * on a key, and one server that forgets nothing. This is the one exception to rule 15 of the design: the protocol is based on
+ * wall clocks. What can go wrong, shown by live runs: `npm run examples -- why`.
  */
 import { Cancellation } from '../runtime/cancellation.js';
 import { SystemClock, SystemTimers, systemWallClock } from '../runtime/clock.js';
@@ -31,7 +31,7 @@ import type { TimestampLease } from './public.js';
 import { checkClient, type RedisClient, RedisTransport } from '../redis/transport.js';
 import { argumentsOfUsing } from '../input/using-arguments.js';
 
-/** What a timestamp lock's `using` runs while the lock is held. */
+/** The routine that a timestamp lock's `using` runs while the lock is held. */
 export type TimestampRoutine<T> = (lease: TimestampLease) => Promise<T> | T;
 
 /** What the key of a timestamp lock holds. */
@@ -47,7 +47,7 @@ export type TimestampInspection =
       readonly resource: string;
       /** Somebody holds it. */
       readonly state: 'held';
-      /** Until it may be taken over, by this client's clock. Milliseconds. */
+      /** How long until it may be taken over, by this client's clock. Milliseconds. */
       readonly remainingMs: number;
     }
   | {
@@ -121,9 +121,9 @@ export class TimestampLock {
   }
 
   /**
-   * Runs the routine while holding the lock, renews it meanwhile (unless `renew: false`), and releases it. Returns what
-   * the routine returned and throws what it threw, also when the lease was lost in between: the routine hears of that
-   * by `lease.signal`, and the caller by `LOCK_LOST` where `onLoss` is `throw`.
+   * Runs the routine while holding the lock, renews it meanwhile (unless `renew: false`), and releases it. Returns what the
+   * routine returned and throws what it threw, even if the lease was lost in between: `lease.signal` notifies the routine of
+   * that, and `LOCK_LOST` notifies the caller if `onLoss` is `throw`.
    *
    * @throws RedlockError as `acquire` does · `LOCK_LOST`: with `onLoss: 'throw'`
    */
@@ -153,7 +153,7 @@ export class TimestampLock {
     }
   }
 
-  /** What the key holds. Changes nothing. @throws RedlockError `INVALID_ARGUMENT` */
+  /** Shows what the key holds. Changes nothing. @throws RedlockError `INVALID_ARGUMENT` */
   async inspect(resource: string): Promise<TimestampInspection> {
     const key = checkResource(resource);
     const seen = await this.#keeper.look(key);
@@ -208,7 +208,7 @@ function groundOver(client: RedisClient): TimestampEnvironment {
   };
 }
 
-/** One key: a timestamp lock knows no more of them at a time. */
+/** Checks the key: a timestamp lock locks one at a time. */
 function checkResource(resource: unknown): string {
   if (!isName(resource)) {
     throw invalidArgument('resource', resource, 'one non-empty string of well-formed Unicode');

@@ -1,11 +1,11 @@
 /**
- * The two ways to do what a timestamp lock does: by one script a step, and by plain commands.
+ * The two ways to run the steps of a timestamp lock: by one script per step, and by plain commands.
  *
- * What plain commands cannot do. A claim is safe: `GETSET` says what it replaced. An extension by `GETSET` is, too: if
- * what it replaced is another's, that one's lock lasts longer, and nobody takes it early. A release is not: nothing
- * deletes a key only if it holds a given text (`WATCH` would, on a connection of its own where nobody else ends the
- * watch). It looks, and deletes at once if the lease still has time; a `DEL` that is on its way for longer than that
- * deletes another's lock.
+ * What plain commands cannot do. A claim is safe: `GETSET` says what it replaced. An extension by `GETSET` is safe, too: if
+ * it replaced another's instant, the other's lock lasts longer, and nobody takes it early. A release is not: no command
+ * deletes a key only if it holds a given text (`WATCH` would, on a connection of its own where nobody else ends the watch).
+ * It looks, and deletes at once if the lease still has time; a `DEL` that is on its way for longer than that deletes
+ * another's lock.
  */
 import {
   type FleetTerms,
@@ -24,15 +24,15 @@ import type { TimestampServer, Wanted } from './server.js';
 /** How a claim ended, in the order of the codes of the script. */
 export type ClaimEnd =
   | { readonly kind: 'held'; readonly instant: number }
-  /** The key was gone again: try again at once. */
+  /** The key was already gone: try again at once. */
   | { readonly kind: 'vanished' }
   | { readonly kind: 'taken'; readonly instant: number }
-  /** Another was faster to take an expired lock over: try again at once. */
+  /** Another client was faster to take an expired lock over: try again at once. */
   | { readonly kind: 'outrun' }
   /** The key holds no instant of this unit. */
   | { readonly kind: 'foreign' };
 
-/** What a claim is made with. */
+/** The terms of a claim. */
 export interface ClaimTerms {
   readonly unit: TimestampUnit;
   readonly ttlMs: number;
@@ -40,11 +40,11 @@ export interface ClaimTerms {
   readonly expiredBelow: number;
   /** The instant to write, if it is written now. */
   readonly instant: () => number;
-  /** Who waits for it: once nobody does, it goes no step further. */
+  /** Whether anybody waits for it: once nobody does, it goes no step further. */
   readonly wanted: Wanted;
 }
 
-/** What an extension is made with. */
+/** The terms of an extension. */
 export interface ExtendTerms extends FleetTerms {
   readonly own: OwnInstants;
   /** The instant to write, and how much longer the lease lives then. */
@@ -54,17 +54,17 @@ export interface ExtendTerms extends FleetTerms {
   readonly isLive: () => boolean;
 }
 
-/** What a release is made with. */
+/** The terms of a release. */
 export interface ReleaseTerms extends FleetTerms {
   readonly own: OwnInstants;
   /** Has the lease still time, by both clocks? */
   readonly isLive: () => boolean;
 }
 
-/** One way to do it. Each step rejects where the server gave no clear answer. */
+/** One way to run the steps. Each step rejects if the server gave no clear answer. */
 export interface Method {
   claim(server: TimestampServer, key: string, terms: ClaimTerms): Promise<ClaimEnd>;
-  /** @returns false where the key is not the lease's own any more */
+  /** @returns false if the key is no longer the lease's own */
   extend(server: TimestampServer, key: string, terms: ExtendTerms): Promise<boolean>;
   release(server: TimestampServer, key: string, terms: ReleaseTerms): Promise<void>;
 }
@@ -121,7 +121,7 @@ const byCommands: Method = {
     if (typeof text !== 'string') return held; // gone again: it was free
     const before = readInstant(text, unit);
     if (before === undefined) return { kind: 'foreign' };
-    return before < expiredBelow ? held : { kind: 'outrun' }; // of all who saw it expired, one replaced what had run out
+    return before < expiredBelow ? held : { kind: 'outrun' }; // of all that saw it expired, one replaced the expired instant
   },
 
   async extend(server, key, { own, instant, isLive, ...agreement }) {
@@ -145,7 +145,7 @@ const byCommands: Method = {
   },
 };
 
-/** The instant that a key holds, or why there is none. */
+/** The instant that a key holds, or why it holds none. */
 export async function look(
   server: TimestampServer,
   key: string,

@@ -1,4 +1,4 @@
-/** Options of timestamp locks: resolved once, at the door, as those of `Redlock` are. */
+/** Options of timestamp locks: resolved once, at entry, like those of `Redlock`. */
 import { invalidArgument } from '../runtime/errors.js';
 import { type TimestampUnit, UNIT_MS } from './instant.js';
 import { checkNames } from '../input/option-names.js';
@@ -7,10 +7,10 @@ import { checkSignal, isCount, type LossOptions, NO_OPTIONS, or } from '../input
 /** How a timestamp lock talks to the server. All methods work on the same key and exclude each other. */
 export type TimestampMethod = 'script' | 'commands';
 
-/** What can be set for a lock and, with another value, for one call. */
+/** Options of a lock that a call can override. */
 interface SharedOptions {
   /**
-   * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. Has no effect on
+   * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. It has no effect on
    * `tryAcquire`. @default 10_000
    */
   readonly waitMs?: number | undefined;
@@ -20,7 +20,7 @@ interface SharedOptions {
 
 /** Options of `new TimestampLock`. Unit, ttl and margin must suit all programs that use the same keys. */
 export interface TimestampLockOptions extends SharedOptions {
-  /** What the other programs on these keys count in. @default 's' */
+  /** The unit of the other programs on these keys. @default 's' */
   readonly unit?: TimestampUnit | undefined;
   /**
    * `script`: each step is one Lua script, and release and extension compare and write in one. `commands`: `SETNX`,
@@ -29,8 +29,8 @@ export interface TimestampLockOptions extends SharedOptions {
    */
   readonly method?: TimestampMethod | undefined;
   /**
-   * How long a lease lives without renewal, and for how long a crashed holder blocks the others. The same in all
-   * programs on these keys. Milliseconds, whole units of `unit`. @default 60_000
+   * How long a lease lives without renewal, and so how long a crashed holder blocks the others. The same in all programs on
+   * these keys. Milliseconds, whole units of `unit`. @default 60_000
    */
   readonly ttlMs?: number | undefined;
   /**
@@ -40,8 +40,8 @@ export interface TimestampLockOptions extends SharedOptions {
    */
   readonly pollMs?: number | undefined;
   /**
-   * How far the wall clocks of two machines may be apart. A holder gives up so much before the end of its ttl, and
-   * others' locks are taken over so much later. Milliseconds, from 0 up to, not including, `ttlMs`.
+   * How far the wall clocks of two machines may be apart. A holder gives up this long before the end of its ttl, and takes
+   * over others' locks this much later. Milliseconds, from 0 up to, not including, `ttlMs`.
    * @default min(ttlMs / 10, 100)
    */
   readonly clockMarginMs?: number | undefined;
@@ -67,7 +67,10 @@ export interface TimestampAcquireOptions extends SharedOptions {
 /** Options of a timestamp lock's `using`. */
 export interface TimestampUsingOptions extends TimestampAcquireOptions, LossOptions {}
 
-/** The defaults of the options of timestamp locks that have a fixed one: those of the algorithm as it is known. Times in milliseconds. */
+/**
+ * The defaults of the options of timestamp locks that have a fixed one: those of the well-known algorithm. Times in
+ * milliseconds.
+ */
 export const TIMESTAMP_DEFAULTS = Object.freeze({
   /** Of `unit`. */
   unit: 's',
@@ -89,7 +92,7 @@ export const TIMESTAMP_DEFAULTS = Object.freeze({
 
 /** The options of a timestamp lock as they are in force, every default filled in: `lock.options`. Frozen. */
 export interface ResolvedTimestampOptions {
-  /** What the other programs on these keys count in. */
+  /** The unit of the other programs on these keys. */
   readonly unit: TimestampUnit;
   /** How the lock talks to its server. */
   readonly method: TimestampMethod;
@@ -174,7 +177,7 @@ export function resolveTimestampCall(
   return resolveShared(given, instance);
 }
 
-/** Other programs read the instant in whole units: a ttl between two of them would be another one for them. */
+/** Other programs read the instant in whole units: for them, a ttl between two units would be a different one. */
 export function checkTimestampTtl(ttlMs: number, unit: TimestampUnit): void {
   if (!isCount(ttlMs, 1)) throw invalidArgument('ttlMs', ttlMs, 'a whole number of milliseconds from 1 on');
   if (ttlMs % UNIT_MS[unit] === 0) return;

@@ -12,7 +12,7 @@ import { FakeMaster, serverError } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 import { type LineBench, lineEnvironment, MINE } from '../support/line-bench.js';
 
-const NOT_PROVEN = 'its connection was lost, and its push connection is to be proven again';
+const NOT_PROVEN = 'its connection was lost, and its push connection has to be proven again';
 const SERIAL = 1_790_000_000_000_001;
 
 class Listener implements Recipient {

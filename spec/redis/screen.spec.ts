@@ -69,7 +69,7 @@ const FAULTS: readonly (readonly [...Case, RegExp])[] = [
   ['commands', [], '>0\r\n', /push that nobody asked for/],
   ['commands', ['info'], '$-1\r\n', /something else/],
   ['commands', ['info'], '*0\r\n', /something else/],
-  ['commands', ['evalsha'], '$&\r\n', /garbled: a number/],
+  ['commands', ['evalsha'], '$&\r\n', /garbled: an invalid number/],
   ['pushes', [], '*0\r\n', /nobody asked for/],
   ['pushes', [], '+OK\r\n', /nobody asked for/],
   ['pushes', [], `*3\r\n${bulk('message')}$-1\r\n${bulk('w x r')}`, /push without its text/],
@@ -108,7 +108,7 @@ describe('screen: what passes, and what costs the connection', () => {
     say(stream, '+OK\r\n$5\r\nhel');
     say(stream, 'lo\r\n*1\r\n$&\r\n');
     expect(stream.read).to.deep.equal(['+OK\r\n', '$5\r\nhel', 'lo\r\n']);
-    expect(stream.faults).to.deep.equal(['garbled: a number that is none']);
+    expect(stream.faults).to.deep.equal(['garbled: an invalid number']);
     const other = connection('commands', 'set');
     say(other, '+OK\r\n$-1\r\n');
     expect([other.read, other.faults]).to.deep.equal([

@@ -14,7 +14,7 @@ import { masters } from './doctor.js';
 const EVERY_MS = 1_000;
 const MOST_NAMES = 100_000;
 const NAMES = 1_000;
-/** So many locks are looked at at a time. */
+/** How many locks are read at a time. */
 const AT_ONCE = 50;
 const CLEAR = '\u001B[2J\u001B[H';
 
@@ -71,8 +71,8 @@ export async function see(connection: Connection, name: string): Promise<Seen> {
 }
 
 /**
- * The token that a quorum accepted, as each does that a holder is handed. A waiter that took the vote of one master, if only
- * for a moment, left a higher one there.
+ * The token that a quorum accepted, as it accepts every token that a holder gets. A waiter that had the vote of one master,
+ * if only for a moment, left a higher token there.
  */
 function agreed(fences: readonly (number | undefined)[], quorum: number): number | undefined {
   return fences.find((one) => one !== undefined && fences.filter((other) => other === one).length >= quorum);
@@ -95,7 +95,7 @@ export function shownLock(seen: Seen): string {
   ].join('\n');
 }
 
-/** Who holds it, and for how long; undefined where nobody does. */
+/** Names the holder, and the time left; undefined if nobody holds it. */
 export function holderOf(seen: LockSeen): string | undefined {
   if ('kind' in seen) {
     if (seen.writer !== undefined) return `held by writer ${seen.writer}`;

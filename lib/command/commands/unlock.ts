@@ -25,7 +25,7 @@ interface Taking {
   readonly taken: readonly Seen[];
 }
 
-/** Extensions that were sent before the lease was over may come so much later, in ms. */
+/** How late an extension may arrive that was sent before the lease ended, in ms. */
 const LATE_MS = 10_000;
 
 export async function unlock(args: Arguments): Promise<number> {
@@ -82,8 +82,9 @@ async function lookFor(
 }
 
 /**
- * The votes of those who have a quorum. Others are of one who claims at this moment, or is handed a vote: it would count
- * votes that are gone, and hold the lock beside the next one. Where nobody has a quorum, all votes are taken.
+ * The votes of those who have a quorum. Other votes belong to a client that claims at this moment, or that gets a vote by a
+ * hand-over: it would count votes that are gone, and hold the lock beside the next holder. If nobody has a quorum, all votes
+ * are taken.
  */
 function whatIsTaken(held: readonly Seen[], quorum: number): readonly Seen[] {
   const votes = new Map<string, number>();
@@ -100,8 +101,8 @@ function whatIsTaken(held: readonly Seen[], quorum: number): readonly Seen[] {
 }
 
 /**
- * From here on no holder sets its vote again, on any master that answers: it learns by its next extension that its lease
- * is gone. @throws Error the first master's that failed
+ * From here on no holder sets its vote again, on any master that answers: its next extension shows it that its lease is gone.
+ * @throws Error of the first master that failed
  */
 async function forbid({ keyPrefix, seen, taken }: Taking): Promise<void> {
   const tokens = [...new Set(taken.flatMap(({ holders }) => holders.tokens))].filter(isOurs);
@@ -109,7 +110,7 @@ async function forbid({ keyPrefix, seen, taken }: Taking): Promise<void> {
   await all(seen.map(({ transport }) => takeAway(transport, keyPrefix, tokens, lifeMs)));
 }
 
-/** At once: whoever waits claims on all masters with the first that is free. */
+/** At once, since a waiter claims on all masters as soon as the first one is free. */
 async function releaseAll({ key, taken }: Taking): Promise<void> {
   await all(taken.map(({ transport, holders }) => releaseOn(transport, key, holders)));
 }

@@ -8,13 +8,13 @@ import { type Bounds, type Order, type Report, WATCHDOG } from './orders.js';
 /** How it ended. */
 export type Ending = Extract<Report, { kind: 'ended' }>;
 
-/** What it is started with. */
+/** What it starts with. */
 export interface GroupTerms {
   readonly command: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly bounds: Bounds;
   readonly killAfterMs: number;
-  /** Whether it reads what we would read. */
+  /** Whether it reads our standard input. */
   readonly hasInput: boolean;
 }
 
@@ -38,19 +38,19 @@ export class CommandGroup {
     });
     this.ended = new Promise((resolve, reject) => {
       this.#watchdog.on('message', (report: Report) => {
-        // a group that has ended is let be: what the command left behind runs on
+        // leave a group that has ended alone: what the command left behind runs on
         this.#group = report.kind === 'started' ? report.group : undefined;
         if (report.kind === 'ended') resolve(report);
         else if (report.kind === 'failed') reject(cannotRun(command[0] ?? '', report));
       });
       this.#watchdog.once('error', (error) => reject(new Failure(error.message, EXIT.system)));
-      // 'exit' may come before what the watchdog told last; the end of its channel comes after
+      // 'exit' may come before the watchdog's last report; the end of its channel comes after it
       this.#watchdog.once('disconnect', () => void this.#onWatchdogGone().then(reject));
     });
     this.#tell({ kind: 'start', command, bounds, killAfterMs });
   }
 
-  /** Until when it may run, as far as is known now. */
+  /** When it has to end, as far as is known now. */
   set bounds(bounds: Bounds) {
     this.#tell({ kind: 'bounds', bounds });
   }
@@ -63,7 +63,7 @@ export class CommandGroup {
     if (this.#watchdog.connected) this.#watchdog.send(order, () => undefined);
   }
 
-  /** Somebody ended it, or it has told all it had to tell, and then this changes nothing. */
+  /** Somebody ended it; or it has reported everything, and then this changes nothing. */
   async #onWatchdogGone(): Promise<Failure> {
     const timers = new SystemTimers();
     const killAtMs = machineNowMs() + this.#killAfterMs;

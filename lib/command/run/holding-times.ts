@@ -7,7 +7,7 @@ import { Failure, misuse } from '../failure.js';
 const TTL_MS = 30_000;
 const LEAST_TTL_MS = 1_000;
 const KILL_AFTER_MS = 5_000;
-/** The ttl is at least so many times the time between TERM and KILL: renewals start at a third of it. */
+/** The least ttl, as a multiple of the time between TERM and KILL: renewals start at a third of the ttl. */
 const TTL_OF_KILL_AFTER = 3;
 
 export interface HoldingTimes {

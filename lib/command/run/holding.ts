@@ -29,7 +29,7 @@ export interface HoldingTerms {
   readonly command: readonly string[];
   readonly killAfterMs: number;
   readonly signals: Signals;
-  /** Whether the command reads what we would read. @default true */
+  /** Whether the command reads our standard input. @default true */
   readonly hasInput?: boolean;
   /** More of its environment. @default nothing */
   readonly env?: NodeJS.ProcessEnv;
@@ -42,9 +42,9 @@ export interface Ended {
   readonly isLost: boolean;
 }
 
-/** KILL comes so long before the end of validity: a process takes its time to end. */
+/** How long before the end of validity KILL comes, in ms: a process takes some time to end. */
 const BEFORE_END_MS = 100;
-/** The watchdog hears of renewals so many times in a ttl. */
+/** How many times per ttl the watchdog may learn of a renewal. */
 const LOOKS_IN_TTL = 10;
 
 /** Runs the command under the lease. @throws Failure: it could not be run */
@@ -89,7 +89,7 @@ class Holding {
     this.#held.signal.removeEventListener('abort', this.#onLost);
   }
 
-  /** By now, validity lasts at least so long. */
+  /** As far as is known now, the lease is valid at least up to these bounds. */
   #boundsNow(): Bounds {
     const nowMs = machineNowMs(); // before the lease is asked: what passes in between is lost, and not gained
     const endMs = nowMs + this.#held.remainingMs() - BEFORE_END_MS;
@@ -118,7 +118,7 @@ class Holding {
   };
 }
 
-/** Ours of an outer run must not be taken for those of this one. */
+/** Variables of an outer run must not be taken for those of this one. */
 function environmentFor(resource: string, fence: number | undefined): NodeJS.ProcessEnv {
   const { QUORATE_NODES: _nodes, QUORATE_CONFIG: _config, QUORATE_FENCE: _fence, ...rest } = process.env;
   const own = fence === undefined ? {} : { QUORATE_FENCE: String(fence) };

@@ -1,9 +1,9 @@
 /**
- * What the holder of a lock and its watchdog tell each other, over the channel that Node makes between a process and its
+ * The messages between the holder of a lock and its watchdog, over the channel that Node makes between a process and its
  * child.
  *
- * The watchdog is the parent of the command that is run. So nobody else can take the command's process id while it matters,
- * and it learns of the holder's death by the end of the channel.
+ * The watchdog is the parent of the command. So no other process can get the command's process id while it matters. The end
+ * of the channel shows the watchdog that the holder died.
  */
 
 /** The first argument by which the program is a watchdog. */

@@ -1,7 +1,7 @@
 /** Says on a terminal what a command waits for: once it has waited for a moment, and whenever that changes. */
 import type { Timer, Timers } from '../../runtime/clock.js';
 
-/** Who waits for less is told nothing. */
+/** A shorter wait prints nothing. */
 const FIRST_MS = 300;
 /** The time between two looks, and so between two lines at least: at first, and after `MANY` looks. */
 const OFTEN_MS = 1_000;
@@ -15,10 +15,10 @@ export interface Sight {
   readonly text: string;
 }
 
-/** What it stands on. */
+/** Its dependencies. */
 export interface WaitNoticeEnvironment {
   readonly timers: Timers;
-  /** Looks at the lock; undefined where there is nothing to say. */
+  /** Looks at the lock; undefined if there is nothing to say. */
   readonly look: () => Promise<Sight | undefined>;
   readonly tell: (text: string) => void;
 }
@@ -43,7 +43,7 @@ export class WaitNotice {
 
   async #look(): Promise<void> {
     const { look, tell, timers } = this.#environment;
-    const sight = await look().catch(() => undefined); // what is wrong, the call itself will say
+    const sight = await look().catch(() => undefined); // the call itself reports what is wrong
     if (this.#isOver) return;
     if (sight !== undefined && sight.id !== this.#toldId) {
       this.#toldId = sight.id;

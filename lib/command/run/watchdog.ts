@@ -1,16 +1,16 @@
 /**
  * The watchdog of `quorate run`: a process of its own that starts the command in a process group of its own, and ends that
- * group when the lock cannot be kept. It decides by its own clock, so it does so as well when the holder of the lock hangs,
- * is stopped, or is dead. It knows nothing of Redis, and holds no secret.
+ * group when the lock cannot be kept. It decides by its own clock, so it also acts when the holder of the lock hangs, is
+ * stopped, or is dead. It knows nothing of Redis, and holds no secret.
  *
- * What it cannot do: end what has left the process group (setsid), act while the whole machine stands still, or name the
- * group if it is killed between starting the command and saying so. The fencing token is what closes that.
+ * What it cannot do: end what has left the process group (setsid), act while the whole machine is suspended, or name the
+ * group if it is killed between starting the command and reporting it. The fencing token closes these gaps.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { machineNowMs, SocketlessTimers, type Timer } from '../../runtime/clock.js';
 import type { Bounds, Order, Report } from './orders.js';
 
-/** How often a group that is being ended is looked at. */
+/** The time between two looks at a group that is being ended. */
 const LOOK_MS = 10;
 /** Supervisors send these to all processes of a unit: the watchdog goes on until the command has ended. */
 const NOT_FOR_US: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
@@ -68,7 +68,7 @@ class Watchdog {
     this.#look();
   }
 
-  /** Waits for what comes next. Before what is due is done, orders that came while this process stood still are read. */
+  /** Waits for the next deadline. Orders that arrived while this process was stopped are read before it acts. */
   #look(): void {
     this.#timer?.cancel();
     if (this.#child === undefined) return;
@@ -87,7 +87,7 @@ class Watchdog {
     if (!this.#isCut && nowMs >= this.#bounds.termAtMs) {
       this.#isCut = true;
       this.#signal('SIGTERM');
-      this.#signal('SIGCONT'); // one that is stopped would not hear of it
+      this.#signal('SIGCONT'); // a stopped process would not get TERM
     }
     this.#look();
   }

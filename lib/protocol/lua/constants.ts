@@ -1,6 +1,6 @@
 /**
- * What the Lua of the scripts takes from TypeScript: a name in capitals stands for its value, which the linker
- * (`scripts/lua`) puts in its place. Only the linker reads this.
+ * What the Lua of the scripts takes from TypeScript: the linker (`scripts/lua`) replaces each name in capitals with its
+ * value. Only the linker reads this.
  */
 import { AT_REST, RESERVED_MARK, TOKEN_LETTERS } from '../../runtime/random.js';
 import { PUSH_CHANNELS } from '../keys.js';
@@ -9,7 +9,7 @@ import { INSTANT_BOUNDS } from './instant-bounds.js';
 import { HOLDS, MOST_TAKEN, STORED_KIND, TAKEN_AWAY } from './stored.js';
 import * as waiting from './waiting.js';
 
-/** Tokens, and what is a key's value in place of one. */
+/** Tokens, and values of a key in place of a token. */
 const TOKENS = {
   AT_REST,
   RESERVED_MARK,
@@ -39,13 +39,13 @@ const STORED = {
   MOST_TAKEN,
 };
 
-/** What one call does at most: a master serves nobody else meanwhile. */
+/** The most that one call does: a master serves nobody else meanwhile. */
 const BOUNDS = {
-  /** Places that are gone through as a queue is tidied. */
+  /** Places that one tidying of a queue goes through. */
   MOST_TIDIED: 500,
-  /** Clients that are told that they are among the first. */
+  /** Clients that get a push that they are among the first. */
   MOST_TOLD: 8,
-  /** Digits of a fencing token or a seq in a note; more is no number of ours. */
+  /** Digits of a fencing token or a seq in a note; a number with more is not from this library. */
   MOST_DIGITS: 16,
 };
 

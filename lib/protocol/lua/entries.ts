@@ -1,4 +1,4 @@
-/** The kinds of entries in batches, by the letters that stand for them among the arguments. */
+/** The kinds of entries in batches, and the letters for them among the arguments. */
 
 /** Of exclusive locks (`BATCH`). */
 export const ENTRY = {

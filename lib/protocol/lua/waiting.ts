@@ -1,4 +1,4 @@
-/** Bounds of queues and their waiters, in ms where nothing else is said (protocols C1 and C3). */
+/** Bounds of queues and their waiters, in ms unless something else is said (protocols C1 and C3). */
 
 /**
  * How long a reservation waits for its claim. A waiter that died costs the next one a second, including the time to notice
@@ -19,30 +19,30 @@ export const REST_MS = 990;
 export const FRESH_MS = 5_000;
 
 /**
- * How many waiters that are gone one call drops from queues: a master serves nobody else meanwhile. If more of them are
- * ahead of the first waiter that a push reaches, the lock stays free, and later calls go on: the same release sent again,
+ * How many waiters that are gone one call drops from queues, at most: a master serves nobody else meanwhile. If more of them
+ * are ahead of the first waiter that a push reaches, the lock stays free, and later calls go on: the same release sent again,
  * and the polls of waiters.
  */
 export const MAX_DROPPED = 500;
 
-/** A waiter that has not looked for so long is gone. The slowest look again after 16 s. */
+/** A waiter counts as gone if its last look is this long ago. The slowest waiters look again after 16 s. */
 export const GONE_MS = 20_000;
 
 /**
- * A queue is tidied at most once in so many ms, by a look that is refused and not the first: places of waiters that are
- * gone do not pile up under a holder that stays. `MOST_TIDIED` places are gone through each time, one after another. Beside
- * that, the first waiter is asked for by a push, unless it has looked within TIDY_MS.
+ * The least time between two tidyings of a queue. A look that is refused, and not the first, tidies it: so places of waiters
+ * that are gone do not pile up under a holder that stays. Each tidying goes through `MOST_TIDIED` places, and the next one
+ * goes on from there. It also checks the first waiter by a push, unless that has looked within TIDY_MS.
  */
 export const TIDY_MS = 3_000;
 
-/** Terms of so many tokens without a place may be left behind before all terms are dropped. */
+/** How many tokens without a place may leave terms behind before all terms are dropped. */
 export const MOST_LEFT = 64;
 
-/** The field of the terms that tells when the queue was tidied last. */
+/** The field of the terms that has the time of the last tidying of the queue. */
 export const TIDIED = 'tidied';
 
 /** How many waiters an inspection lists. */
 export const SHOWN_WAITERS = 32;
 
-/** How long a watch of a shared lock stands without being renewed. */
+/** How long a watch of a shared lock lasts without renewal. */
 export const WATCH_MS = 1_000;

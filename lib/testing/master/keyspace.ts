@@ -59,13 +59,13 @@ export class Keyspace {
     return typeof content === 'object' ? WRONG_TYPE : content;
   }
 
-  /** The sorted set at a key, in order; empty if there is none. */
+  /** The sorted set at a key, in order; empty without a key. */
   members(key: string): SortedSet | typeof WRONG_TYPE {
     const content = this.#entry(key)?.content ?? [];
     return isSet(content) ? content : WRONG_TYPE;
   }
 
-  /** The hash at a key; empty if there is none. */
+  /** The hash at a key; empty without a key. */
   fields(key: string): Fields | typeof WRONG_TYPE {
     const content = this.#entry(key)?.content ?? NO_FIELDS;
     return content instanceof Map ? content : WRONG_TYPE;

@@ -1,14 +1,14 @@
-/** The functions of Lua 5.1 that the scripts call. Patterns come as regular expressions: they were translated by the build. */
+/** The functions of Lua 5.1 that the scripts call. Patterns come as regular expressions: the build has translated them. */
 import { general, LuaError, all, num, Table, text, type, type Value, type Values, is } from './lua.js';
 
 export { tonumber, type } from './lua.js';
 
-/** Lua puts the place of the error before a text; here, only which program it was. */
+/** Lua puts the place of the error before a text; this puts only the kind of program there. */
 export function error(value: Value): never {
   throw new LuaError(typeof value === 'string' ? `user_script: ${value}` : value);
 }
 
-/** An error that is none of Lua's is a mistake of this code, and goes on. */
+/** An error that is not from Lua is a mistake in this code, and passes through. */
 export function pcall(run: Value, ...args: readonly Value[]): readonly Value[] {
   try {
     if (typeof run !== 'function') throw new LuaError(`attempt to call a ${type(run)} value`);
@@ -30,7 +30,7 @@ function tableOf(value: Value): Table {
   throw new LuaError(`bad argument (table expected, got ${type(value)})`);
 }
 
-/** Keys and values as they are now: what is removed meanwhile is still told. */
+/** Keys and values as they are now: an entry that is removed meanwhile is still listed. */
 export function pairs(value: Value): readonly (readonly [Value, Value])[] {
   const { fields, list } = tableOf(value);
   const listed = list.map((one, i) => [i + 1, one] as const);
@@ -38,7 +38,7 @@ export function pairs(value: Value): readonly (readonly [Value, Value])[] {
   return fields === undefined ? numbered : [...numbered, ...fields];
 }
 
-/** The first of them. */
+/** The first key and value. */
 export function next(value: Value): Values {
   const { fields, list } = tableOf(value);
   if (list.length > 0) return pairs(value)[0];
@@ -55,7 +55,7 @@ export function unpack(value: Value, from: Value = 1, to?: Value): readonly Valu
   return values;
 }
 
-/** The captures, or the match if there are none. */
+/** The captures, or the whole match without captures. */
 export function match(value: Value, pattern: RegExp): Values {
   const found = pattern.exec(text(value));
   if (found === null) return undefined;

@@ -1,8 +1,8 @@
 /**
- * Values of Lua 5.1 and what its operators do, for the scripts as they are compiled (`programs.js`).
+ * Values of Lua 5.1 and its operators, for the compiled scripts (`programs.js`).
  *
- * nil is undefined, and a function that returns several values returns an array, which is no value of Lua otherwise.
- * Strings are bytes, a character for each: `toBytes` and `fromBytes` stand where texts of JavaScript come in and go out.
+ * nil is undefined, and a function that returns several values returns an array, which is not a Lua value otherwise. Strings
+ * are bytes, one character for each: `toBytes` and `fromBytes` convert the texts of JavaScript that come in and go out.
  */
 
 export type Value = undefined | boolean | number | string | Table | LuaFunction;
@@ -23,7 +23,7 @@ export function fromBytes(bytes: string): string {
   return new TextDecoder().decode(Uint8Array.from(bytes, (one) => one.charCodeAt(0)));
 }
 
-/** What Lua's `error` raises, and a failed `redis.call`. */
+/** The error that Lua's `error` raises, and a failed `redis.call`. */
 export class LuaError extends Error {
   readonly value: Value;
 
@@ -34,7 +34,7 @@ export class LuaError extends Error {
   }
 }
 
-/** A list from 1 on without gaps, and whatever has other keys. */
+/** A list from 1 on without gaps, and the fields with other keys. */
 export class Table {
   readonly list: Value[];
   fields: Map<Value, Value> | undefined;
@@ -64,7 +64,7 @@ export class Table {
     }
   }
 
-  /** Takes in what was set beyond the end of the list before the list got there. */
+  /** Moves fields into the list that were set beyond its end before it reached them. */
   #append(): void {
     const { fields, list } = this;
     if (fields === undefined || fields.size === 0) return;
@@ -124,7 +124,7 @@ export function type(value: Value): string {
   return value instanceof Table ? 'table' : typeof value;
 }
 
-/** What almost all are, asked without a regular expression. */
+/** The usual case, checked without a regular expression. */
 function isOfDigits(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);

@@ -1,8 +1,8 @@
 /**
  * The commands that scripts call, on the data of one server. A command that fails returns a table with `err`, as from
- * `redis.pcall`; `must` makes `redis.call` of it.
+ * `redis.pcall`; `must` turns it into `redis.call`.
  *
- * One script runs at a time, and from beginning to end: it runs on the data that `runOn` was given last.
+ * One script runs at a time, and from beginning to end: it runs on the data of the last `runOn`.
  */
 import { sha1 } from '../../redis/script.js';
 import { WRONG_TYPE, type Fields, type Member } from './keyspace.js';
@@ -14,7 +14,7 @@ const NO_INTEGER = 'ERR value is not an integer or out of range';
 const NO_CHANNEL = 'NOPERM this user has no permissions to access the channel';
 const OK = new Table([], new Map([['ok', 'OK']]));
 
-/** What a command that failed returns. */
+/** What a failed command returns. */
 class Failure extends Table {
   constructor(message: string) {
     super([], new Map([['err', toBytes(message)]]));
@@ -45,7 +45,7 @@ const hashAt = (key: string): Fields => content(store.fields(key));
 const membersAt = (key: string): readonly Member[] => content(store.members(key));
 const isThere = (key: string): boolean => store.pttl(key) !== -2;
 const nowMs = (): number => Math.floor(store.micros() / 1_000);
-/** A text or nothing, as Lua has it. */
+/** A text or nothing, in Lua's form. */
 const orFalse = (text: string | undefined): Value => (text === undefined ? false : toBytes(text));
 const listOf = (texts: readonly string[]): Table => new Table(texts.map(toBytes));
 
@@ -54,7 +54,7 @@ function integer(text: string | undefined): number {
   return Number(text);
 }
 
-/** How long a key is to live. */
+/** How long a key shall live. */
 function life(text: string | undefined): number {
   const ms = integer(text);
   if (ms <= 0) throw new Error("ERR invalid expire time in 'set' command");
@@ -104,7 +104,7 @@ function setFields(key: string, changes: readonly (readonly [string, string | un
   return isRemoval ? known : after.size - known;
 }
 
-/** Each second one goes with the one before it. */
+/** Pairs each word at an even place with the next one. */
 function inPairs(words: readonly string[]): readonly (readonly [string, string])[] {
   return words.flatMap((word, i) => (i % 2 === 0 ? [[word, words[i + 1] ?? ''] as const] : []));
 }
@@ -181,14 +181,16 @@ const calls = {
   },
 } satisfies Readonly<Record<string, (...args: string[]) => Value>>;
 
-/** A number is sent with all its digits, and not as Lua prints it. */
+/** A number goes with all its digits, and not as Lua prints it. */
 function argument(value: Value): string {
   if (typeof value === 'string') return fromBytes(value);
   if (typeof value === 'number') return general(value, 17);
   throw new LuaError('ERR Lua redis lib command arguments must be strings or integers');
 }
 
-/** What the store throws, as one without memory does, is the command's error. A mistake of this code is none. */
+/**
+ * An error that the store throws, for example when it is out of memory, is the command's error. A mistake in this code is not.
+ */
 function command(call: Call): (...args: readonly Value[]) => Value {
   return (...args) => {
     const words: string[] = [];
@@ -209,7 +211,7 @@ export const redis = Object.fromEntries(
   Object.entries(calls).map(([name, call]) => [name, command(call)]),
 ) as Readonly<Record<Name, (...args: readonly Value[]) => Value>>;
 
-/** What a script chooses while it runs: `redis.pcall(name, …)`. */
+/** A command whose name a script chooses while it runs: `redis.pcall(name, …)`. */
 export function named(name: Value, ...args: readonly Value[]): Value {
   const word = typeof name === 'string' ? name.toUpperCase() : undefined;
   const called = Object.entries(redis).find(([one]) => one === word);
@@ -222,7 +224,7 @@ export function sha1hex(text: Value): string {
   return sha1(argument(text));
 }
 
-/** Whoever asks may do everything here. */
+/** Every user may run every command here. */
 export function acl_check_cmd(): boolean {
   return true;
 }

@@ -14,7 +14,7 @@ export class Channels {
   readonly #listeners = new Map<string, Set<Listener>>();
   #published: (() => void)[] = [];
 
-  /** Each listener stands for a connection; the same one counts once. @returns a function that unsubscribes */
+  /** Each listener is a connection; the same one counts once. @returns a function that unsubscribes */
   subscribe(channel: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(channel) ?? new Set();
     this.#listeners.set(channel, listeners.add(listener));

@@ -1,4 +1,4 @@
-/** What commands need of an in-memory master. */
+/** What commands need from an in-memory master. */
 import type { Changes, Fields, WRONG_TYPE, Member } from './keyspace.js';
 
 /** The data of one server, as a command sees it. Expired keys do not exist. */
@@ -9,9 +9,9 @@ export interface Store {
   micros(): number;
   /** The string at a key. */
   get(key: string): string | typeof WRONG_TYPE | undefined;
-  /** The sorted set at a key, in order; empty if there is none. */
+  /** The sorted set at a key, in order; empty without a key. */
   members(key: string): readonly Member[] | typeof WRONG_TYPE;
-  /** The hash at a key; empty if there is none. */
+  /** The hash at a key; empty without a key. */
   fields(key: string): Fields | typeof WRONG_TYPE;
   /** Sets fields of a hash, and removes those that are undefined. */
   setFields(key: string, changes: Changes): void;

@@ -1,6 +1,5 @@
--- Extensions of one resource each, from index `first` of KEYS and `a` of ARGV on, up to the first whose
--- key does not hold its token: one MGET for all (if it fails, there are none). Returns 1 for each that is done; the
--- others are left to `extend`.
+-- Extensions of one resource each, from index `first` of KEYS and `a` of ARGV on, up to the first whose key does not hold its
+-- token: one MGET for all (if it fails, this extends none). Returns 1 for each that is done, and leaves the others to `extend`.
 local function extendMany(first, a, count, ttl)
   local done, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + count - 1))
   for i = 1, count do

@@ -1,7 +1,7 @@
--- The grant of one free resource, whose vote is set: the usual case, in as few commands as possible. The proposal takes the
--- place of the counter, at index `c` of KEYS, and the claim is granted: `fence`, or {1, fence, us}. If the counter was ahead
--- of the proposal, it is set once more. If it was none, it is put back (without an expiry: that is lost), and if it is
--- spent, for the life of a counter; then it goes on behind this. `now` is the master's clock, in µs; a proposal
+-- The grant of one free resource, whose vote is set: the usual case, in as few commands as possible. The proposal replaces
+-- the counter, at index `c` of KEYS, and the claim is granted: `fence`, or {1, fence, us}. If the counter was ahead of the
+-- proposal, it is set once more. A value that is not a counter is put back (without its expiry, which is lost), and so is a
+-- spent counter, for the life of a counter; then the code behind this goes on. `now` is the master's clock, in µs; a proposal
 -- below `floor` is not taken.
 --@uses c, now, proposal, life, floor
 local fence, text, told = tonumber(proposal), proposal, 0

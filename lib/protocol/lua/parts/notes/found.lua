@@ -3,12 +3,12 @@
 -- late or repeated write changes nothing.
 --
 -- A note is `1|SHA-1 of the token|fence|seq|ms|text`; the first number is the version of the form, and ms the master's clock
--- when it was written. The token itself stands in the lock's key alone. What has another form counts as no note. A note
--- outlives its vote by no more than the time that was asked for: readers compare it with the vote, and a crash leaves
--- nothing for good.
+-- when it was written. The token itself is in the lock's key alone. A value of another form does not count as a note. A note
+-- outlives its vote by no more than the time that was asked for: readers compare it with the vote, and a crash leaves nothing
+-- for good.
 --
 -- Pushes, on the channel that was given: `v fence seq ms`, a note was written, and its vote has ms left · `r fence`, the
--- holder removed it. If this user may not publish, nobody is told.
+-- holder removed it. If this user may not publish, there is no push.
 --
 -- `textAt` returns the text of a key, or nothing and the reply that refuses. `noteIn` returns a note's parts: the digest of its
 -- token, fence, seq, ms and text, or '', 0, 0, 0 and ''. `holderIn` is the token in a vote; one that was handed over directly

@@ -1,8 +1,9 @@
 -- Counts a vote that the queue gives, and returns its fencing token; 0 without fencing.
 --@needs int, line
 
--- The token is the proposal if that is near the clock and no lower than `floor`, else nothing, or the clock if `orClock`; and
--- nothing if the counter is none, or spent. `life` is that of the counter in ms, as a string; '0' means: no fencing.
+-- The token is the proposal if that is near the clock and no lower than `floor`; else nothing, or the clock if `orClock`. It
+-- is nothing, too, if the key holds no counter, or a spent one. `life` is that of the counter in ms, as a string; '0' means
+-- no fencing.
 local function countVote(own, life, floor, orClock)
   if life == '0' then return 0 end
   local us, fence = clockOf(own), tonumber(own.proposal)

@@ -1,5 +1,5 @@
--- The clock at the last look of a waiter, by its terms, and whether they say that it is gone. Who has left none is not known to
--- be. `us` is the clock.
+-- The clock at the last look of a waiter, from its terms, and whether these say that the waiter is gone. A waiter without
+-- terms does not count as gone. `us` is the clock.
 local function lookIn(terms)
   return type(terms) == 'string' and tonumber(string.match(terms, '^%d+')) or nil
 end

@@ -16,8 +16,8 @@ local function freshTerms(own, found)
 end
 
 -- Hands it to one waiter. Returns how many connections its push reaches, false if this user may not publish, and the serial;
--- if it reaches none, the lock is free again. A direct vote is set before it is told of: one that was told of is counted.
--- `self` counts as reached, and is given nothing.
+-- if it reaches none, the lock is free again. A direct vote is set before its push, since a pushed vote counts. `self` counts
+-- as reached, and gets nothing.
 local function give(own, token, ticket, self)
   if token == self then return 1 end
   local terms = termsOf(own, token)
@@ -42,9 +42,10 @@ local function give(own, token, ticket, self)
   return receivers, serial
 end
 
--- Gives it to the first waiter whom the push reaches, and returns its token and the serial; `self` counts as reached, and is
--- given nothing. Nothing if nobody waits, or if this user may not publish: then the waiters stay, and poll. Nothing and true if
--- as many were dropped as may be. Where nobody waits, the terms go as well: a claim from the queue leaves its own behind.
+-- Gives it to the first waiter that the push reaches, and returns its token and the serial; `self` counts as reached, and
+-- gets nothing. Returns nothing if nobody waits, or if this user may not publish: then the waiters stay, and poll. Returns
+-- nothing and true if it dropped as many as one call may. If nobody waits, it deletes the terms as well: a claim from the
+-- queue leaves its own behind.
 local function handOver(own, self)
   local token, ticket = headOf(own)
   if token then

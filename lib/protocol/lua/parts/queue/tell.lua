@@ -1,4 +1,4 @@
--- Tells waiters that they are the first of the queue, or among the first.
+-- Notifies waiters that they are the first of the queue, or among the first.
 --@needs drop, gone, line, push
 
 local function tellFirst(own, token, _, self)
@@ -11,9 +11,9 @@ local function tellHead(own, self)
   if first then alive(own, tellFirst, first, ticket, self) end
 end
 
--- A vote that was reserved may expire sooner than the one that those in line know of. The first of them has been told. If it
--- has not looked for a while, it may be gone all the same, and so on: the next clients are told as well, up to one that has
--- looked.
+-- A reserved vote may expire sooner than the vote that the waiters know of. The first waiter has been notified. If it has not
+-- looked for a while, it may be gone all the same, and so may the next one: this notifies the next clients as well, up to one
+-- that has looked.
 local function tellMore(own)
   local tried, told = {}, 0
   for i, token in ipairs(redis.call('ZRANGE', KEYS[own.q], 0, MOST_TIDIED - 1)) do

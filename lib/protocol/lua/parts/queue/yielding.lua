@@ -1,8 +1,8 @@
 -- Gives back a vote that was handed over.
 --@needs hand-over, join, line, tokens, turn
 
--- `place` is `serial|ticket|life`; a life of 0 is no place. With `|1` behind it, the key rests for the holder of the lock,
--- and is handed to nobody. Returns 1, or 0 if that hand-over does not stand any more.
+-- `place` is `serial|ticket|life`; a life of 0 means no place. With `|1` behind it, the key rests for the holder of the lock,
+-- and is handed to nobody. Returns 1, or 0 if that hand-over is no longer the current one.
 local function yield(k, token, place, proposal)
   local serial, ticket, life, rests = string.match(place, '^(%d+)|(%d+)|(%d+)|?(1?)$')
   local own = {l = k, q = k + 1, t = k + 2, m = k + 3, c = k + 4, proposal = proposal}

@@ -1,5 +1,5 @@
--- `inTheWay` is the longest time left among the others that exclude that role; 0 if there are none. For a reader this
--- does not depend on how many readers there are.
+-- `inTheWay` is the longest time left among the others that exclude that role; 0 if no other does. For a reader, this does
+-- not depend on the number of readers.
 --@needs looking
 local function inTheWay(token, role)
   if role == 'r' then return writer and writer ~= token and holders[writer][2] - now or 0 end

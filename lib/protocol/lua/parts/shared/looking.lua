@@ -6,10 +6,10 @@
 -- `ends` is the instant, in ms of the server's clock, from which that field counts as gone. Each holder has its own, and
 -- every write to the hash drops expired fields. The key lives at least as long as its last field.
 --
--- The watch is the only rule for waiting. While it stands, nobody new is let in but the claim that it names: a waiting
--- writer stops new readers, and nobody passes the next in the queue. A waiting claim sets it when it is refused. It lives
--- for WATCH_MS unless the claim is tried again: a client that is gone costs the others no more than that. It is not a
--- vote, and safety does not depend on it: votes exclude.
+-- The watch is the only rule for waiting. While it lasts, only the claim that it names is let in: a waiting writer stops new
+-- readers, and nobody passes the next in the queue. A waiting claim sets it when it is refused. It lives for WATCH_MS unless
+-- the claim is tried again: a client that is gone costs the others no more than that. It is not a vote, and safety does not
+-- depend on it: votes exclude.
 --
 -- A holder that leaves pushes `f token key` to the watcher if its claim could succeed now.
 --
@@ -18,13 +18,14 @@
 -- field (nil: to be counted again), and `what` the lock's kind: nil without a key, '' for something else. `look` returns
 -- the refusal if the key holds something else, or the server's error.
 --
--- Entries of a batch that are about one lock share one look: however many holders it has, they are read once. So whatever
--- writes to the hash keeps these variables in step. An entry that failed in between sets `known` to nil: read again.
+-- Entries of a batch that are about one lock share one look: however many holders it has, they are read once. So all code
+-- that writes to the hash keeps these variables in step. An entry that failed in between sets `known` to nil, so that the
+-- next one reads again.
 --
--- `enter` lets the first holder in, where there is no key: the usual case, in as few steps as possible.
+-- `enter` lets the first holder in if there is no key: the usual case, in as few steps as possible.
 --
--- `put` sets a field; one that had expired is there again. `keep` drops all others that have, in commands of bounded
--- size: they have been read already, which costs more, and the next caller would read again what is left.
+-- `put` sets a field; one that had expired is there again. `keep` drops all other expired fields, in commands of bounded
+-- size: they have been read already, which costs more, and the next caller would read those that are left again.
 --@needs clock, int, tokens
 local now, at, known, kind, what, gone, watch, writer, last
 local holders = {}

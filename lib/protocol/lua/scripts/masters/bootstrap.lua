@@ -1,6 +1,6 @@
 -- Declares that the master has not forgotten anything: it votes from now on.
 -- KEYS 1 marker · ARGV 1 guard period in ms (0 with force: the marker is removed), 2 '1' = even if there is a marker
--- → {1, 0, 0} declared, or removed · {0, 0, 0} unchanged: it votes already, or there was none to remove
+-- → {1, 0, 0} declared, or removed · {0, 0, 0} unchanged: it votes already, or it had no marker to remove
 --   {-1, ms, 0} unchanged: quarantined for ms
 --   {-2, ms, 0} unchanged: the guard period here is another one
 --@needs clock, guard, int
