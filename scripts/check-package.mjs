@@ -82,6 +82,9 @@ function checkContents(folder, tarball) {
   const odd = names.filter(
     (name) => name.startsWith('lib/') || (name.startsWith('dist/') && !BUILT.test(name)),
   );
+  const { man } = JSON.parse(readFileSync(join(packed, 'package.json'), 'utf8'));
+  const absent = man.map((file) => file.replace('./', '')).filter((file) => !names.includes(file));
+  if (absent.length > 0) throw new Error(`the package lacks ${absent.join(', ')}, which it names`);
   if (odd.length > 0) throw new Error(`the package has ${odd.join(', ')}`);
   const { texts, links, outside, faults } = walkLinks(packed, ROOT);
   if (faults.length > 0) throw new Error(faults.join('\n'));

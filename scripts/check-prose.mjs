@@ -1,5 +1,5 @@
 /**
- * Looks for manners of writing that a reader stumbles over, in documents, comments, error texts and help: a word list and four
+ * Looks for manners of writing that a reader stumbles over, in documents, comments, error texts and help: a word list and five
  * rules. `scripts/prose-exceptions.txt` has the sentences that may stay, a line each: `path: the sentence`.
  *
  *   node scripts/check-prose.mjs [PATH…]     these files or folders only

@@ -20,8 +20,13 @@ const AT_A_TIME = 3;
 
 const wanted = process.argv.slice(2);
 if (wanted[0] === 'why') {
-  const command = ['--import', 'tsx', 'examples/why/main.ts', ...wanted.slice(1)];
-  process.exit(spawnSync(process.execPath, command, { cwd: ROOT, stdio: 'inherit' }).status ?? 1);
+  const run = (...command) =>
+    spawnSync(process.execPath, command, { cwd: ROOT, stdio: 'inherit' }).status ?? 1;
+  // its servers are processes: it stops and restarts them
+  process.exit(
+    run('scripts/setup.mjs', '--server=process') ||
+      run('--import', 'tsx', 'examples/why/main.ts', ...wanted.slice(1)),
+  );
 }
 
 register();

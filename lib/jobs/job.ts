@@ -54,6 +54,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
   readonly #events: EventHub<JobEvents<T>>;
   readonly #work: Work<T>;
   readonly #stopping = new AbortController();
+  #cancellation: Cancellation | undefined;
   #loop: Promise<void> | undefined;
 
   constructor(coordination: Coordination, name: string, parts: JobParts<T>) {
@@ -65,9 +66,8 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
     this.#parts = parts;
     this.#time = new MastersTime(coordination);
     this.#work = new Work(coordination, name, parts, {
-      time: this.#time,
-      events,
-      stopping: this.#stopping.signal,
+      ...{ time: this.#time, events },
+      isStopping: () => this.#cancellation?.cancelled !== undefined,
     });
   }
 
@@ -90,6 +90,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
   /** Begins the schedule. */
   start(): void {
     const cancellation = this.#coordination.begin(this.#stopping.signal);
+    this.#cancellation = cancellation;
     this.#loop = this.#repeat(cancellation).finally(() => this.#coordination.end(cancellation));
   }
 

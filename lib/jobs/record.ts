@@ -54,7 +54,7 @@ export interface Read extends Omit<Known, 'isGone' | 'isOther'> {
 const SKEW_MS = BACK_US / 1_000;
 /** A read or write that fails is tried again while the lease is held, for one ttl at most; the pauses grow, in ms. */
 const [TRY_AGAIN_MS, SLOWEST_TRY_MS] = [20, 1_000];
-/** How long it is tried again once the schedule is to end. */
+/** How long it is tried again once the schedule is ending. */
 export const STOPPING_MS = 5_000;
 
 const LETTERS = { started: 's', done: 'd' } as const;
@@ -67,8 +67,8 @@ interface RecordTerms {
   readonly notes: Notes;
   readonly call: ResolvedCall;
   readonly lifeOf: (tick: number) => number;
-  /** Aborts when the schedule is to end: whoever ends it waits for what is written, but not for a ttl. */
-  readonly stopping?: AbortSignal | undefined;
+  /** Whether the schedule is ending: its end waits for what is written, but not for a ttl. */
+  readonly isStopping?: (() => boolean) | undefined;
 }
 
 export class RecordUnderLease {
@@ -77,7 +77,7 @@ export class RecordUnderLease {
   readonly #lease: Lease;
   readonly #call: ResolvedCall;
   readonly #lifeOf: (tick: number) => number;
-  readonly #stopping: AbortSignal | undefined;
+  readonly #isStopping: (() => boolean) | undefined;
   #seq = 0;
 
   constructor(coordination: Coordination, lease: Lease, terms: RecordTerms) {
@@ -86,7 +86,7 @@ export class RecordUnderLease {
     this.#notes = terms.notes;
     this.#call = terms.call;
     this.#lifeOf = terms.lifeOf;
-    this.#stopping = terms.stopping;
+    this.#isStopping = terms.isStopping;
   }
 
   /** @throws RedlockError `NO_QUORUM`, `QUARANTINED`, `LOCK_LOST` and others: it cannot be read */
@@ -133,7 +133,7 @@ export class RecordUnderLease {
       const result = await attempt();
       if (!RedlockError.is(result)) return result;
       this.#lease.assertHeld(); // why it is not held any more says more
-      if (this.#stopping?.aborted === true) untilMs = Math.min(untilMs, clock.now() + STOPPING_MS);
+      if (this.#isStopping?.() === true) untilMs = Math.min(untilMs, clock.now() + STOPPING_MS);
       if (clock.now() >= untilMs || result.code === 'LOCK_LOST') throw result;
       const delayMs = Math.min(TRY_AGAIN_MS * tries, SLOWEST_TRY_MS);
       await new Promise<void>((resolve) => void timers.wait(delayMs, resolve));

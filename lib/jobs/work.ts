@@ -28,8 +28,8 @@ export interface JobParts<T> {
 interface WorkTerms<T> {
   readonly time: MastersTime;
   readonly events: EventHub<JobEvents<T>>;
-  /** Aborts when the schedule is to end. */
-  readonly stopping: AbortSignal;
+  /** Whether the schedule is ending, by `stop` or by the instance's `close`. */
+  readonly isStopping: () => boolean;
 }
 
 /** What a lease was taken for, and what went wrong until it was there. */
@@ -56,7 +56,7 @@ export class Work<T> {
   readonly #notes: Notes;
   readonly #time: MastersTime;
   readonly #events: EventHub<JobEvents<T>>;
-  readonly #stopping: AbortSignal;
+  readonly #isStopping: () => boolean;
   #missedUpToMs = 0;
   #toldOtherAtMs = -Infinity;
   /** The latest record that was read or written here. */
@@ -68,14 +68,14 @@ export class Work<T> {
     coordination: Coordination,
     name: string,
     parts: JobParts<T>,
-    { events, stopping, time }: WorkTerms<T>,
+    { events, isStopping, time }: WorkTerms<T>,
   ) {
     this.#coordination = coordination;
     this.#parts = parts;
     this.#notes = coordination.notesOf(name, 'record');
     this.#time = time;
     this.#events = events;
-    this.#stopping = stopping;
+    this.#isStopping = isStopping;
   }
 
   /** If it throws, no run was begun. */
@@ -113,7 +113,7 @@ export class Work<T> {
     const record = new RecordUnderLease(this.#coordination, lease, {
       ...{ notes: this.#notes, call },
       lifeOf: (tick) => this.#lifeMs(tick),
-      stopping: this.#stopping,
+      isStopping: this.#isStopping,
     });
     const { fence, ...read } = await record.read(this.#time);
     const isUnbegun = fence > 0 && fence === this.#unbegun?.fence;

@@ -18,7 +18,8 @@ export const RULES = [
   {
     why: 'only for speech and posture',
     isFor: anywhere,
-    find: (text) => /\b(?:tells?|telling|told|hears?|heard|hearing|stands?|standing|stood)\b/i.test(text),
+    find: (text) =>
+      /\b(?:tells?|telling|told|hears?|heard|hearing|stands?(?!-)|standing|stood)\b/i.test(text),
   },
   {
     // a question, and a phrase that names a part of the code, is no such sentence

@@ -247,7 +247,8 @@ for (const nodes of wide([1, 3, 5], [3])) {
       expect(JSON.stringify(said)).not.to.include(holder.token);
       await holder.release();
       for (const wait of waits) await (await wait).release();
-      expect((await lock.inspect('r')).waiting).to.equal(0);
+      // a release resolves at its quorum, and another client's look may reach the last master first
+      await eventually(async () => (await lock.inspect('r')).waiting === 0);
     });
 
     it('close ends a wait in the queue, and gives its place up', async () => {

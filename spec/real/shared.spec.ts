@@ -23,7 +23,10 @@ class Ground extends RealBench {
   async waiting(behind = 0, hands = this.hands): Promise<void> {
     const isSo = async (hand: Redis): Promise<boolean> => {
       // a master that is late with an undo has a lock of another kind there
-      const watched = hand.hexists('r', 'watch').catch(() => 0);
+      const watched = hand.hexists('r', 'watch').catch((error: unknown) => {
+        if (String(error).includes('WRONGTYPE')) return 0;
+        throw error;
+      });
       const [head, watch, count] = await Promise.all([hand.exists(GATE), watched, hand.zcard(QUEUE)]);
       return head === 1 && watch === 1 && count === behind;
     };
