@@ -105,13 +105,13 @@ export interface ContentionFigures {
   readonly overlaps: number;
 }
 
-/** Somebody in line dies: how long the next one waits from the call of `release`. */
+/** Somebody in the queue dies: how long the next one waits from the call of `release`. */
 export interface CrashRow extends Row {
   readonly crash: CrashName;
   readonly delayMs?: Spread;
 }
 
-export type CrashName = 'nobody' | 'in line' | 'once told';
+export type CrashName = 'nobody' | 'in the queue' | 'once told';
 
 /** What one master did for one step, by its own count (`commandstats`); µs. */
 export interface StepRow extends Row {

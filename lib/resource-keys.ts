@@ -9,7 +9,7 @@ import {
   takenKey,
   valueKey,
 } from './protocol/keys.js';
-import type { NotePlace } from './protocol/note-requests.js';
+import type { NoteKeys } from './protocol/note-requests.js';
 import { type InstanceTerms, resolveResources } from './input/options.js';
 import { type Kind, MUTEX, NO_MARKER, type Scope, type Setting, SettledScope } from './protocol/scope.js';
 import { checkOneSlot } from './redis/hash-slots.js';
@@ -51,7 +51,7 @@ export class ResourceKeys {
   }
 
   /** Where the note of that lock is kept. On a cluster, the marker would lie in another slot. */
-  noteOf(name: string, kind: 'value' | 'record'): NotePlace {
+  noteOf(name: string, kind: 'value' | 'record'): NoteKeys {
     const key = this.keyOf(name);
     const isValue = kind === 'value';
     const { guardMs } = this.#settings.fenced;

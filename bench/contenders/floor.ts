@@ -60,7 +60,7 @@ export const releasePlainly: Sends['release'] = (resource, token) => (client) =>
 
 const PLAIN: Sends = { claim: claimPlainly, release: releasePlainly };
 
-/** The same, and tells by what it returns whether anybody waits in line: to whom the lock would have to be handed over. */
+/** The same, and tells by what it returns whether anybody waits in the queue: to whom the lock would have to be handed over. */
 const LOOKING_RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1], KEYS[3]) end
 return 0`;
 const LOOKING_RELEASE_DIGEST = digestOf(LOOKING_RELEASE);
@@ -92,7 +92,7 @@ const claimFenced: Sends['claim'] = (resource, token) => {
   return (client) => client.evalsha(FENCED_CLAIM_DIGEST, 2, resource, counter, ...terms);
 };
 
-/** With a fencing token, and nobody waits in line. */
+/** With a fencing token, and nobody waits in the queue. */
 export const FENCED: Sends = { claim: claimFenced, release: releasePlainly };
 
 /** The same, where no marker of a restart guard says that the master may have forgotten votes. */

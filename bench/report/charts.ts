@@ -224,7 +224,7 @@ function turns({ contention: all }: Results): Chart {
     },
     {
       title: 'requests per grant',
-      unit: `log axis; in line ${3 * QUORUM_OF}`,
+      unit: `log axis; in the queue ${3 * QUORUM_OF}`,
       scale: 'log',
       reference: 3 * QUORUM_OF,
       cells: cells(names, rows, ({ figures }) => one(figures?.requestsPerGrant, short)),

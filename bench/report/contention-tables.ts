@@ -116,14 +116,14 @@ function failed({ trouble }: ContentionRow, head: Row): Row {
 
 const CRASHES: Readonly<Record<CrashName, string>> = {
   nobody: 'nobody dies',
-  'in line': 'the first in line is killed, then the holder releases',
-  'once told': 'the first in line is told of its turn, then killed',
+  'in the queue': 'the first in the queue is killed, then the holder releases',
+  'once told': 'the first in the queue is told of its turn, then killed',
 };
 
 function crashTable(crashes: readonly CrashRow[]): Table {
   return {
     title:
-      'The first in line is killed (SIGKILL), N = 5: ms from the release to the next one’s grant (range)',
+      'The first in the queue is killed (SIGKILL), N = 5: ms from the release to the next one’s grant (range)',
     head: ['', ...new Set(crashes.map(({ contender }) => labelOf(contender)))],
     rows: groupBy(crashes, ({ crash }) => crash).map(([, rows]) => [
       ...rows.slice(0, 1).map(({ crash }) => CRASHES[crash]),
@@ -136,7 +136,7 @@ function crashTable(crashes: readonly CrashRow[]): Table {
 
 function targetTable(results: Results): Table {
   return {
-    title: 'Waiting in line: what is to be reached',
+    title: 'Waiting in the queue: what is to be reached',
     head: ['', 'wanted', 'found', 'reached'],
     rows: targets(results).map(({ what, wanted, found, isReached }) => [
       what,

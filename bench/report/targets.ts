@@ -1,4 +1,4 @@
-/** What waiting in line is to reach (issues 6 and 20), beside what this run found. Pure: nothing is measured here. */
+/** What waiting in the queue is to reach (issues 6 and 20), beside what this run found. Pure: nothing is measured here. */
 import type { ContenderName } from '../contenders/index.js';
 import { describeCrowd, QUORUM_OF } from '../plan.js';
 import type { ContentionFigures, ContentionRow, CrashName, CrashRow, Results } from '../results.js';
@@ -12,7 +12,7 @@ export interface Target {
 }
 
 const OURS: ContenderName = 'quorate';
-/** The figures are wanted of crowds from here on: with two clients nobody stands in line behind another one. */
+/** The figures are wanted of crowds from here on: with two clients nobody stands in the queue behind another one. */
 const LEAST_CLIENTS = 10;
 
 const TO_BEST_PEER = 2;
@@ -86,16 +86,16 @@ function requests(row: ContentionRow, figures: ContentionFigures, most: number):
   return atMost(`requests per grant, ${describeCrowd(row)}`, figures.requestsPerGrant, most);
 }
 
-/** A dead one in line by the longest delay, and one that was told by what is more than an ordinary hand-over. */
+/** A dead one in the queue by the longest delay, and one that was told by what is more than an ordinary hand-over. */
 function ofCrashes(rows: readonly CrashRow[]): readonly Target[] {
   const delayOf = (name: CrashName): CrashRow['delayMs'] => rows.find(({ crash }) => crash === name)?.delayMs;
-  const [usual, dead, told] = [delayOf('nobody'), delayOf('in line'), delayOf('once told')];
+  const [usual, dead, told] = [delayOf('nobody'), delayOf('in the queue'), delayOf('once told')];
   return [
     ...(dead === undefined
       ? []
       : [
           atMost(
-            'the first in line was killed: hand-over to the next, ms, longest',
+            'the first in the queue was killed: hand-over to the next, ms, longest',
             dead.max,
             DEAD_IN_LINE_MS,
           ),

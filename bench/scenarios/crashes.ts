@@ -1,6 +1,6 @@
 /**
- * Somebody in line dies: how long the next one then waits, from the holder's call of `release`. Three processes: one
- * holds, one is first in line and is killed, one is next.
+ * Somebody in the queue dies: how long the next one then waits, from the holder's call of `release`. Three processes: one
+ * holds, one is first in the queue and is killed, one is next.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -13,8 +13,8 @@ import { spread } from '../statistics.js';
 import { type Scene, sessionOf, troubleOf, urlsOf } from './scene.js';
 
 /** Peers have no line that somebody could stand in. */
-const IN_LINE: readonly ContenderName[] = ['quorate'];
-const CRASHES: readonly CrashName[] = ['nobody', 'in line', 'once told'];
+const QUEUED: readonly ContenderName[] = ['quorate'];
+const CRASHES: readonly CrashName[] = ['nobody', 'in the queue', 'once told'];
 const SESSION = sessionOf(QUORUM_OF);
 const HOLDER = 0;
 const HEAD = 1;
@@ -30,7 +30,7 @@ export async function measureCrashes(scene: Scene): Promise<CrashRow[]> {
   const looker = new Redlock(clients);
   const rows: CrashRow[] = [];
   try {
-    for (const contender of scene.contenders.filter((name) => IN_LINE.includes(name))) {
+    for (const contender of scene.contenders.filter((name) => QUEUED.includes(name))) {
       for (const [i, crash] of CRASHES.entries()) {
         const delays: number[] = [];
         const trouble = await troubleOf(async () => {
@@ -74,12 +74,12 @@ async function measureOne(
   if (crash !== 'nobody') {
     head = await open(HEAD);
     void head.order(take).catch(() => undefined); // it dies
-    await inLine(looker, resource, 1);
+    await inQueue(looker, resource, 1);
   }
   const granted = next.order(take);
   granted.catch(() => undefined); // it is awaited below, unless something else fails before
-  await inLine(looker, resource, head === undefined ? 1 : 2);
-  if (crash === 'in line') await head?.stop();
+  await inQueue(looker, resource, head === undefined ? 1 : 2);
+  if (crash === 'in the queue') await head?.stop();
   else head?.freeze(); // it hears of its turn and cannot act upon it
   const released = holder.order({ kind: 'give-back-one', session: SESSION });
   if (crash === 'once told') {
@@ -91,10 +91,10 @@ async function measureOne(
   return delayMs;
 }
 
-async function inLine(looker: Redlock, resource: string, count: number): Promise<void> {
+async function inQueue(looker: Redlock, resource: string, count: number): Promise<void> {
   const untilMs = performance.now() + LINE_CAP_MS;
   while ((await looker.inspect(resource)).waiting < count) {
-    if (performance.now() > untilMs) throw new Error(`nobody stands in line for ${resource}`);
+    if (performance.now() > untilMs) throw new Error(`nobody stands in the queue for ${resource}`);
     await pause(LOOK_MS);
   }
 }

@@ -108,7 +108,7 @@ function mutexCases(us: number): Case[] {
       args: [...fenced, '0'],
     },
     {
-      name: 'in line',
+      name: 'in the queue',
       script: 'claim',
       says: 1,
       before: [clear('k')],
@@ -287,7 +287,7 @@ function batchCases(us: number): Case[] {
       says: 0,
     },
     {
-      name: 'claim in line',
+      name: 'claim in the queue',
       letter: 'l',
       shared: [TTL, LIFE, proposal],
       keys: (key) => [...given(key), `c${key}`],

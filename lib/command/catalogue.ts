@@ -68,7 +68,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: 'NAME -- COMMAND [ARGUMENT]...',
     summary: 'run a command while this machine leads',
     details: [
-      'Waits in line until it leads among all who are candidates for NAME, and runs COMMAND as long as it leads, as quorate run does. When COMMAND ends by itself, it resigns and ends with its exit code; when the leadership is lost, COMMAND is ended, and it is a candidate again.',
+      'Waits in the queue until it leads among all who are candidates for NAME, and runs COMMAND as long as it leads, as quorate run does. When COMMAND ends by itself, it resigns and ends with its exit code; when the leadership is lost, COMMAND is ended, and it is a candidate again.',
     ],
     flags: [
       {

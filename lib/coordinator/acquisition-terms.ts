@@ -1,7 +1,7 @@
 /** The terms of one acquisition, and what all acquisitions of an instance share. */
-import type { LineParts } from '../line/queue-wait-terms.js';
+import type { QueueParts } from '../queue/queue-wait-terms.js';
 import type { Admission, Waiters } from './admission.js';
-import type { RecentContention } from '../line/recent-contention.js';
+import type { RecentContention } from '../queue/recent-contention.js';
 import type { ClockReadings } from '../quorum/clock-readings.js';
 import type { Node } from '../node/node.js';
 import type { Patience } from '../quorum/backoff.js';
@@ -9,7 +9,7 @@ import type { Scope } from '../protocol/scope.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
 
 /** The parts of an instance: all acquisitions share them. */
-export interface InstanceParts extends LineParts {
+export interface InstanceParts extends QueueParts {
   /** The nodes sorted by name: clients that list the masters in different orders agree on this one. */
   readonly nodesByName: readonly Node[];
   readonly readings: ClockReadings;

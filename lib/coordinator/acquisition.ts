@@ -17,9 +17,9 @@ import { type Claim, endAwaited, ENDED, NOTHING } from './awaited.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
 import { type CallContext, cancelledError, isHopeless, unwaitedError } from '../quorum/failure.js';
-import type { Departure, Line } from '../line/line.js';
-import { MutexLine } from '../line/mutex-line.js';
-import { SharedLine } from '../line/shared-line.js';
+import type { Departure, Queue } from '../queue/queue.js';
+import { MutexQueue } from '../queue/mutex-queue.js';
+import { SharedQueue } from '../queue/shared-queue.js';
 import { Grant } from '../quorum/grant.js';
 import { askHomeMasterFirst } from './home-master.js';
 import type { Node } from '../node/node.js';
@@ -31,13 +31,13 @@ import { Round, type RoundObserver } from '../quorum/round.js';
 import { owe } from '../quorum/repairs.js';
 import { isPlain, withSlots } from '../protocol/scope.js';
 import { alignRest } from '../quorum/permit-agreement.js';
-import { LONGEST_LIFE_MS } from '../line/queue-place.js';
-import { lookAgain, undoingOf } from './undoing.js';
+import { LONGEST_LIFE_MS } from '../queue/queue-place.js';
+import { reviseRefusals, undoingOf } from './undoing.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
 
 /**
- * Why an attempt has no grant. `unasked`: the wait in line ended before a quorum of masters could be asked for a place, so
+ * Why an attempt has no grant. `unasked`: the wait in the queue ended before a quorum of masters could be asked for a place, so
  * nothing is known of the lock itself.
  */
 type Miss = 'refused' | 'unasked';
@@ -63,7 +63,7 @@ export class Acquisition implements RoundObserver {
   /** The rank in the queue, kept for all attempts; µs of the masters' time, 0 until it is drawn. */
   #ticket = 0;
   /** How it waits. For an exclusive lock, undefined until it waits; a shared lock has one from the start, for its watches. */
-  #line: Line | undefined;
+  #queue: Queue | undefined;
   #awaited = NOTHING;
   /** Whether it has noted what the first attempt met. */
   #hasNoted = false;
@@ -75,7 +75,7 @@ export class Acquisition implements RoundObserver {
     this.#terms = terms;
     this.#cancellation = cancellation;
     this.#backoff = new Backoff(parts, terms, cancellation);
-    if (terms.scope.kind.name !== 'mutex') this.#line = new SharedLine(parts, terms);
+    if (terms.scope.kind.name !== 'mutex') this.#queue = new SharedQueue(parts, terms);
   }
 
   /**
@@ -88,12 +88,12 @@ export class Acquisition implements RoundObserver {
     return new Promise((resolve) => {
       this.#throwIfCancelled();
       this.#cancellation.listen(this.#endWait);
-      if (this.#shallQueue() && this.#mayWait()) resolve(this.#goOn(this.#attemptInLine(), true));
+      if (this.#shallQueue() && this.#mayWait()) resolve(this.#goOn(this.#attemptQueued(), true));
       else {
         this.#attempt((end) => {
           if (!(end instanceof Grant)) return resolve(this.#goOn(end, false));
           this.#noteContention(false);
-          this.#line?.leave();
+          this.#queue?.leave();
           resolve(end);
         });
       }
@@ -101,9 +101,9 @@ export class Acquisition implements RoundObserver {
   }
 
   /** Repeats attempts until one is granted or the call fails. @param first  the attempt that is under way */
-  async #goOn(first: Promise<Grant | Miss>, isFirstInLine: boolean): Promise<Grant> {
+  async #goOn(first: Promise<Grant | Miss>, isFirstQueued: boolean): Promise<Grant> {
     let attempt = first;
-    let isInLine = isFirstInLine;
+    let isQueued = isFirstQueued;
     try {
       for (;;) {
         const end = await attempt;
@@ -112,17 +112,17 @@ export class Acquisition implements RoundObserver {
         const last = end === 'unasked' ? undefined : this.#history?.lastFull;
         if (last !== undefined && isHopeless(last.failure, last)) throw this.#met.error(this.#context);
         if (!this.#mayWait()) throw unwaitedError(this.#met.error(this.#context), this.#parts.waiters.count);
-        const isTry = this.#goesInLine(isInLine) && this.#met.triesAgain();
+        const isTry = this.#queuesNext(isQueued) && this.#met.triesAgain();
         if (end === 'unasked') this.#backoff.begin('last');
         else if (isTry) await this.#backoff.pause(TRY_AFTER_MS);
-        else if (this.#goesInLine(isInLine)) this.#backoff.begin('next');
+        else if (this.#queuesNext(isQueued)) this.#backoff.begin('next');
         else if (!(await this.#backoff.next(this.#met.freeInMs))) throw this.#met.error(this.#context);
         this.#throwIfCancelled();
-        isInLine = !isTry && this.#shallQueue();
-        attempt = isInLine ? this.#attemptInLine() : new Promise((resolve) => this.#attempt(resolve));
+        isQueued = !isTry && this.#shallQueue();
+        attempt = isQueued ? this.#attemptQueued() : new Promise((resolve) => this.#attempt(resolve));
       }
     } finally {
-      this.#line?.leave();
+      this.#queue?.leave();
       if (this.#isWaiter) this.#parts.waiters.leave();
     }
   }
@@ -139,7 +139,7 @@ export class Acquisition implements RoundObserver {
   /** Asks for votes without queueing, as soon as there is room for one more attempt. */
   #attempt(onEnd: OnAttemptEnd): void {
     const { admission, clock } = this.#parts;
-    this.#line?.stepAside();
+    this.#queue?.stepAside();
     if (!admission.admits()) return this.#waitForRoom(onEnd);
     this.#attemptNow(this.#backoff.attempts === 1 ? this.#backoff.startedAtMs : clock.earliest(), onEnd);
   }
@@ -166,41 +166,41 @@ export class Acquisition implements RoundObserver {
 
   #attemptNow(sentAtMs: number, onEnd: OnAttemptEnd): void {
     // not if masters watch for it: a single watching master keeps nobody out
-    const home = this.#backoff.isLast || this.#line?.isWatched === true ? undefined : this.#history?.home;
+    const home = this.#backoff.isLast || this.#queue?.isWatched === true ? undefined : this.#history?.home;
     const request = this.#request(this.#parts.random.token());
     this.#claim(request, { sentAtMs, home, isAdmitted: true }, onEnd);
   }
 
   /** Waits for its turn, and then claims. */
-  async #attemptInLine(): Promise<Grant | Miss> {
+  async #attemptQueued(): Promise<Grant | Miss> {
     const [{ clock, timers }, { leftMs }] = [this.#parts, this.#backoff];
-    const line = (this.#line ??= new MutexLine(this.#parts, this.#terms));
+    const queue = (this.#queue ??= new MutexQueue(this.#parts, this.#terms));
     const ticket = (): number => (this.#ticket ||= this.#parts.clocks.ticket());
-    const turn = line.wait(ticket, clock.earliest() + leftMs);
-    this.#awaited = { kind: 'line', line };
+    const turn = queue.wait(ticket, clock.earliest() + leftMs);
+    this.#awaited = { kind: 'queue', queue };
     const timer = timers.wait(leftMs, this.#endWait);
     const end = await turn;
     this.#finish(timer);
-    if (!line.wasFree) this.#noteContention(true);
+    if (!queue.wasFree) this.#noteContention(true);
     const isTurn = (end === 'granted' || end === 'reserved') && this.#cancellation.cancelled === undefined;
-    if (!isTurn) return this.#depart(line.depart(end));
+    if (!isTurn) return this.#depart(queue.depart(end));
     const send = { sentAtMs: clock.earliest(), home: undefined, isAdmitted: false };
-    const claim = (onEnd: OnAttemptEnd): void => this.#claim(line.claim(), send, onEnd);
-    const won = this.#win(line) ?? (await new Promise<Grant | Miss>(claim));
+    const claim = (onEnd: OnAttemptEnd): void => this.#claim(queue.claim(), send, onEnd);
+    const won = this.#win(queue) ?? (await new Promise<Grant | Miss>(claim));
     if (won instanceof Grant) this.#noteContention(false);
     return won;
   }
 
   /** The grant, if a quorum handed over votes that are still valid. */
-  #win(line: Line): Grant | undefined {
-    const [{ won }, nowMs] = [line, this.#parts.clock.now()];
+  #win(queue: Queue): Grant | undefined {
+    const [{ won }, nowMs] = [queue, this.#parts.clock.now()];
     if (won === undefined || won.validUntilMs <= nowMs) return undefined;
     const grant = new Grant(this.#terms.scope, won.token, won.fence, this.#parts.nodes);
     grant.prolong(won.validUntilMs);
     grant.cameFrom('marked');
     if (won.outcomes.some((outcome) => outcome?.kind !== 'granted')) grant.lacksVotes();
     this.#keep(grant, nowMs);
-    line.granted(grant);
+    queue.granted(grant);
     this.#terms.observer?.granted(this.#backoff.attempts, won, won.fence);
     return grant;
   }
@@ -250,22 +250,22 @@ export class Acquisition implements RoundObserver {
   /** The grant, if a quorum said yes in time. Validity is checked here, after the last await. */
   #accept({ isAdmitted, round }: Claim, timer: Timer): Grant | undefined {
     const { admission, clock, driftFactor, nodes } = this.#parts;
-    this.#line?.claimed(round);
+    this.#queue?.claimed(round);
     // cancelled after its quorum said yes: a moment later the call would have had its grant, and no caller sees the difference
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
     const { scope, token } = round.request;
     const untilMs = validUntilMs(round.sentAtMs, this.#terms.ttlMs, driftFactor);
     const nowMs = clock.recent();
     if (untilMs <= nowMs) return undefined;
-    const sentTo = this.#line?.isSpread === true ? nodes : round.sentTo;
+    const sentTo = this.#queue?.isSpread === true ? nodes : round.sentTo;
     const grant = new Grant(withSlots(scope, round.slots), token, round.fence, sentTo);
     alignRest(nodes, round, scope);
     grant.prolong(untilMs);
     this.#keep(grant, nowMs);
     round.became(grant);
     if (!round.isAnswered) grant.opened(round);
-    if (this.#line?.isSpread === true) grant.cameFrom('queue');
-    this.#line?.granted(grant);
+    if (this.#queue?.isSpread === true) grant.cameFrom('queue');
+    this.#queue?.granted(grant);
     this.#terms.observer?.granted(this.#backoff.attempts, round, round.fence);
     this.#finish(timer);
     // a part of the attempt's time
@@ -285,21 +285,21 @@ export class Acquisition implements RoundObserver {
   async #giveUp(round: Round, isFull: boolean): Promise<void> {
     const { clocks, nodes } = this.#parts;
     round.fail();
-    this.#line?.failed();
+    this.#queue?.failed();
     const isInTime = !this.#isOver;
     const onFailed = (node: Node): void => this.#owe(node, round.request.token);
-    const withdrawal = undoingOf(nodes, round, this.#line, clocks, onFailed);
+    const withdrawal = undoingOf(nodes, round, this.#queue, clocks, onFailed);
     const looked = withdrawal.send();
     if (isInTime && this.#cancellation.cancelled === undefined) {
       // the refusal of a plain claim gives no reason; the undo that follows it looks, within the same deadline
       this.#awaited = { kind: 'look', withdrawal };
-      await lookAgain(nodes, round, withdrawal, looked);
+      await reviseRefusals(nodes, round, withdrawal, looked);
     }
     withdrawal.end(); // if a silent master has no room for it, the repairs send it
     this.#met.learn(round, isFull);
     if (this.#met.isContended) this.#noteContention(true);
     this.#terms.observer?.refused(this.#backoff.attempts, round, round.decision);
-    this.#line?.refused(round);
+    this.#queue?.refused(round);
   }
 
   /**
@@ -319,7 +319,7 @@ export class Acquisition implements RoundObserver {
       this.#finish(timer);
     }
     withdrawal.end();
-    this.#met.leftLine(departure, looks ? withdrawal.outcomes : undefined);
+    this.#met.leftQueue(departure, looks ? withdrawal.outcomes : undefined);
     return departure.isUnasked ? 'unasked' : 'refused';
   }
 
@@ -332,7 +332,7 @@ export class Acquisition implements RoundObserver {
   #request(token: string): Request {
     const { scope, ttlMs } = this.#terms;
     if (this.#backoff.attempts === 1 && isPlain(scope)) return plainClaim(scope, token, ttlMs);
-    const watch = this.#line?.watch(() => this.#backoff.isLast || canQueue(this.#parts, this.#terms));
+    const watch = this.#queue?.watch(() => this.#backoff.isLast || canQueue(this.#parts, this.#terms));
     return scriptedClaim(scope, token, ttlMs, this.#parts.clocks, watch);
   }
 
@@ -350,19 +350,19 @@ export class Acquisition implements RoundObserver {
 
   #shallQueue(): boolean {
     return (
-      this.#line?.hasPlace === true || shallQueue(this.#parts, this.#terms, this.#backoff, this.#history)
+      this.#queue?.hasPlace === true || shallQueue(this.#parts, this.#terms, this.#backoff, this.#history)
     );
   }
 
-  /** Whether the next attempt waits in the queue, and starts at once. @param wasInLine  whether this one did */
-  #goesInLine(wasInLine: boolean): boolean {
+  /** Whether the next attempt waits in the queue, and starts at once. @param wasQueued  whether this one did */
+  #queuesNext(wasQueued: boolean): boolean {
     if (this.#backoff.leftMs <= 0) return false;
-    return this.#line?.hasPlace === true || (!wasInLine && this.#shallQueue());
+    return this.#queue?.hasPlace === true || (!wasQueued && this.#shallQueue());
   }
 
   /** How long a master may keep what this acquisition sent; a place in a queue may outlive a vote. */
   get #longestLifeMs(): number {
-    return this.#terms.ttlMs + (this.#line?.isSpread === true ? LONGEST_LIFE_MS : 0);
+    return this.#terms.ttlMs + (this.#queue?.isSpread === true ? LONGEST_LIFE_MS : 0);
   }
 
   /** Leaves an undo to the background, until the vote has expired. */

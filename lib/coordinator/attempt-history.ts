@@ -1,5 +1,5 @@
 /** What the attempts of one acquisition have learned about other claimants. */
-import { FOREIGN_CLIENT_POLL_MS } from '../line/queue-place.js';
+import { FOREIGN_CLIENT_POLL_MS } from '../queue/queue-place.js';
 import type { RedlockError } from '../runtime/errors.js';
 import {
   type Answers,
@@ -12,7 +12,7 @@ import { homeMasterOf } from './home-master.js';
 import type { Node } from '../node/node.js';
 import { type Outcome, quorumOf, unknown } from '../protocol/quorum.js';
 import type { Backoff } from '../quorum/backoff.js';
-import type { Departure } from '../line/line.js';
+import type { Departure } from '../queue/queue.js';
 import type { Round } from '../quorum/round.js';
 import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
 
@@ -40,7 +40,7 @@ export function shallQueue(
   history: AttemptHistory | undefined,
 ): boolean {
   const { contention, nodes, subscriptions } = parts;
-  // the last attempt has no time to wait in: in line it would end before it begins
+  // the last attempt has no time to wait in: in the queue it would end before it begins
   if (!terms.isFair || history?.isForeignClient === true || backoff.isLast) return false;
   if (history?.isContended === true) return canQueue(parts, terms);
   if (backoff.attempts > 1 || !contention.isLikely(terms.scope.keys[0] ?? '')) return false;
@@ -88,7 +88,7 @@ export class AttemptHistory {
   }
 
   /** The acquisition left the queue without a claim. @param seen  what the withdrawal saw, if that was awaited */
-  leftLine(departure: Departure, seen: readonly (Outcome | undefined)[] | undefined): void {
+  leftQueue(departure: Departure, seen: readonly (Outcome | undefined)[] | undefined): void {
     this.isForeignClient = departure.isForeignClient;
     this.isContended = departure.isForeignClient;
     const standing = departure.standing(seen);

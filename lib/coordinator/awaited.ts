@@ -1,5 +1,5 @@
 /** What an acquisition waits for, and how that ends with the time of the attempt or with the call. */
-import type { Line } from '../line/line.js';
+import type { Queue } from '../queue/queue.js';
 import type { Round } from '../quorum/round.js';
 import type { Withdrawal } from '../quorum/withdrawal.js';
 import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
@@ -20,7 +20,7 @@ export type Awaited =
   /** Room for one more attempt. */
   | { readonly kind: 'room'; readonly applicant: Applicant }
   /** Its turn. */
-  | { readonly kind: 'line'; readonly line: Line }
+  | { readonly kind: 'queue'; readonly queue: Queue }
   | Claim
   /** What an undo sees on the masters. */
   | { readonly kind: 'look'; readonly withdrawal: Withdrawal }
@@ -38,8 +38,8 @@ export function endAwaited(awaited: Awaited, isCancelled: boolean): void {
       return;
     case 'room':
       return awaited.applicant.end();
-    case 'line':
-      return awaited.line.end();
+    case 'queue':
+      return awaited.queue.end();
     case 'look':
       return awaited.withdrawal.end();
     case 'claim':

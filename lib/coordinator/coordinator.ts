@@ -8,7 +8,7 @@ import { Acquisition } from './acquisition.js';
 import { Admission, Waiters } from './admission.js';
 import { LoopTurn } from '../node/batch.js';
 import type { Cancellation } from '../runtime/cancellation.js';
-import { RecentContention } from '../line/recent-contention.js';
+import { RecentContention } from '../queue/recent-contention.js';
 import type { Clock, IdleTime, Timer, Timers, WallClock } from '../runtime/clock.js';
 import { ClockReadings } from '../quorum/clock-readings.js';
 import { MasterClocks } from '../quorum/master-clocks.js';
@@ -20,10 +20,10 @@ import { quorumOf } from '../protocol/quorum.js';
 import type { Answers } from '../protocol/tally.js';
 import { isOurs, type Random } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
-import { inspection, release, releaseInLine, type Request, undo, undoInLine } from '../protocol/request.js';
+import { inspection, release, releaseQueued, type Request, undo, undoQueued } from '../protocol/request.js';
 import { taking } from '../protocol/taken-request.js';
-import { Subscriptions } from '../line/subscriptions.js';
-import { type Look, survey, type SurveyHooks } from '../quorum/survey.js';
+import { Subscriptions } from '../queue/subscriptions.js';
+import { type SurveyAnswer, survey, type SurveyHooks } from '../quorum/survey.js';
 import type { Transport } from '../redis/transport.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
@@ -153,7 +153,7 @@ export class Coordinator {
   release(grant: Grant, nodeTimeoutMs: number, onSettled?: (answers: Answers) => void): Promise<void> {
     this.#end(grant);
     const request = this.#mayHaveQueue(grant)
-      ? releaseInLine(grant, grant.token, this.#parts.clocks)
+      ? releaseQueued(grant, grant.token, this.#parts.clocks)
       : release(grant, grant.token);
     const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
@@ -172,7 +172,7 @@ export class Coordinator {
     });
   }
 
-  /** Whether somebody may wait in line: then the lock is handed over directly, and no trace of the grant's own wait is left. */
+  /** Whether somebody may wait in the queue: then the lock is handed over directly, and no trace of the grant's own wait is left. */
   #mayHaveQueue(grant: Grant): boolean {
     if (grant.kind.name !== 'mutex' || this.nodes.some(({ isCluster }) => isCluster)) return false;
     return grant.origin !== 'asked' || grant.keys.some((key) => this.#parts.contention.mayHaveQueue(key));
@@ -193,7 +193,7 @@ export class Coordinator {
     this.#end(grant);
     if (this.#isClosed) return;
     const request = this.#mayHaveQueue(grant)
-      ? undoInLine(grant, grant.token, this.#parts.clocks)
+      ? undoQueued(grant, grant.token, this.#parts.clocks)
       : undo(grant, grant.token);
     const healthy = grant.sentTo.filter(
       (node) => node.isHealthy || grant.open.some((round) => round.owes(node)),
@@ -247,12 +247,12 @@ export class Coordinator {
   }
 
   /** Asks every master what a key holds; each has the node timeout to answer. The result is by the master's index. */
-  inspect(key: string, nodeTimeoutMs: number): Promise<readonly Look[]> {
+  inspect(key: string, nodeTimeoutMs: number): Promise<readonly SurveyAnswer[]> {
     return this.survey(inspection(key), nodeTimeoutMs);
   }
 
   /** Asks every master the same; each has the node timeout to answer. The result is by the master's index. */
-  survey(request: Request, nodeTimeoutMs: number, hooks: SurveyHooks = {}): Promise<readonly Look[]> {
+  survey(request: Request, nodeTimeoutMs: number, hooks: SurveyHooks = {}): Promise<readonly SurveyAnswer[]> {
     return survey(this.nodes, this.#parts.timers, { request, nodeTimeoutMs, ...hooks });
   }
 

@@ -11,7 +11,7 @@ import { countOutcomes, GRANTED, type Outcome, unknownBy, verdict } from '../pro
 import { clockOf } from '../protocol/replies.js';
 import { clockReading } from '../protocol/request.js';
 import { failureOf, roundError } from '../quorum/failure.js';
-import type { Look } from '../quorum/survey.js';
+import type { SurveyAnswer } from '../quorum/survey.js';
 import { isMisconfigured } from '../redis/server-errors.js';
 import type { Coordinator } from './coordinator.js';
 import type { RestartGuard } from './restart-guard.js';
@@ -76,7 +76,7 @@ interface ReadinessTerms extends NodeTimeoutTerms {
 
 /** What each master answered, and how far its clock is ahead of the local one, in ms. */
 interface Seen {
-  readonly looks: readonly Look[];
+  readonly answers: readonly SurveyAnswer[];
   readonly aheadMs: readonly (number | undefined)[];
 }
 
@@ -139,11 +139,11 @@ export class Readiness {
   /** Never rejects; takes one node timeout at most, and a second one with a restart guard. */
   async health(isClosed: boolean): Promise<Health> {
     const { nodes } = this.#coordinator;
-    const { aheadMs, looks } = await this.#look();
+    const { aheadMs, answers } = await this.#check();
     const votes = await this.#guard.votes();
     const problems = [
       ...(isClosed ? (['closed'] as const) : []),
-      ...this.#problemsOf(looks, aheadMs),
+      ...this.#problemsOf(answers, aheadMs),
       ...problemsOfVotes(votes, nodes.length),
     ];
     const medianMs = medianOf(aheadMs.filter((one) => one !== undefined));
@@ -151,7 +151,7 @@ export class Readiness {
       fit: problems.length === 0,
       problems: [...new Set(problems)],
       nodes: nodes.map((node) => {
-        const look = looks[node.index];
+        const answer = answers[node.index];
         const ownMs = aheadMs[node.index];
         return {
           node: node.name,
@@ -159,14 +159,14 @@ export class Readiness {
           roundTripMs: roundTripOf(node),
           clockAheadMs: ownMs === undefined ? undefined : Math.round(ownMs - medianMs),
           quarantinedMs: node.quarantine.remainingMs,
-          cause: look?.kind === 'unknown' && !this.#answers(look) ? look.cause : undefined,
+          cause: answer?.kind === 'unknown' && !this.#answers(answer) ? answer.cause : undefined,
         };
       }),
     };
   }
 
   /** Asks each master for its time: no claim, and nothing is written. */
-  async #look(): Promise<Seen> {
+  async #check(): Promise<Seen> {
     const { nodes } = this.#coordinator;
     const aheadMs: (number | undefined)[] = nodes.map(() => undefined);
     const sentAtMs = this.#clock.earliest();
@@ -175,23 +175,28 @@ export class Readiness {
       const clockUs = clockOf(reply);
       if (clockUs !== 0) aheadMs[node.index] = clockUs / 1_000 - (sentAtMs + this.#clock.earliest()) / 2;
     };
-    const looks = await this.#coordinator.survey(clockReading(), timeoutMs, { onReply });
-    return { aheadMs, looks };
+    const answers = await this.#coordinator.survey(clockReading(), timeoutMs, { onReply });
+    return { aheadMs, answers };
   }
 
-  #problemsOf(looks: readonly Look[], aheadMs: readonly (number | undefined)[]): readonly HealthProblem[] {
+  #problemsOf(
+    answers: readonly SurveyAnswer[],
+    aheadMs: readonly (number | undefined)[],
+  ): readonly HealthProblem[] {
     const { quorum } = this.#coordinator;
-    const answering = looks.filter((look) => this.#answers(look)).length;
+    const answering = answers.filter((answer) => this.#answers(answer)).length;
     if (answering < quorum) {
-      const isSetUp = looks.filter((look) => look.kind === 'answered' || !isMisconfigured(look.cause)).length;
+      const isSetUp = answers.filter(
+        (answer) => answer.kind === 'answered' || !isMisconfigured(answer.cause),
+      ).length;
       return [isSetUp < quorum ? 'misconfigured' : 'quorum'];
     }
     return this.#terms.fencing && largestGroup(aheadMs, COUNTER_LIFE_MS) < quorum ? ['clocks'] : [];
   }
 
   /** Without fencing, no right to read the clock is needed: that refusal is an answer, too. */
-  #answers(look: Look): boolean {
-    return look.kind === 'answered' || (!this.#terms.fencing && look.cause.message.startsWith('NOPERM'));
+  #answers(answer: SurveyAnswer): boolean {
+    return answer.kind === 'answered' || (!this.#terms.fencing && answer.cause.message.startsWith('NOPERM'));
   }
 
   #late(timeoutMs: number, elapsedMs: number): RedlockError {

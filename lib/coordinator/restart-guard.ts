@@ -23,7 +23,7 @@ import {
 import { integers, readNo } from '../protocol/replies.js';
 import type { NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import { bootstrapping, vouching } from '../protocol/request.js';
-import type { Look } from '../quorum/survey.js';
+import type { SurveyAnswer } from '../quorum/survey.js';
 
 /** What `bootstrap` did on one master. */
 export type NodeBootstrap =
@@ -106,8 +106,8 @@ export class RestartGuard {
     const { marker, periodMs } = this.#terms;
     if (periodMs === 0) return [];
     const nodeTimeoutMs = this.#coordinator.nodeTimeoutFor(this.#terms);
-    const looks = await this.#coordinator.survey(vouching(marker, periodMs), nodeTimeoutMs);
-    const outcomes = looks.map((look) => readVote(look, { marker, guardMs: periodMs }));
+    const answers = await this.#coordinator.survey(vouching(marker, periodMs), nodeTimeoutMs);
+    const outcomes = answers.map((answer) => readVote(answer, { marker, guardMs: periodMs }));
     for (const node of this.#coordinator.nodes) noteQuarantine(node, outcomes[node.index]);
     this.#lastVotes = outcomes;
     return outcomes;
@@ -129,9 +129,9 @@ export class RestartGuard {
         'set for bootstrap(); with force, 0 removes the guard',
       );
     }
-    const looks = await this.#coordinator.survey(bootstrapping(marker, periodMs, force), nodeTimeoutMs);
+    const answers = await this.#coordinator.survey(bootstrapping(marker, periodMs, force), nodeTimeoutMs);
     const guard = { marker, guardMs: periodMs };
-    const nodes = this.#coordinator.nodes.map((node) => readBootstrap(node, looks[node.index], guard));
+    const nodes = this.#coordinator.nodes.map((node) => readBootstrap(node, answers[node.index], guard));
     const outcomes = nodes.map((node) => (node.state === 'unknown' ? unknownBy(node.cause) : GRANTED));
     const decision = verdict(countOutcomes(outcomes, outcomes.length));
     if (decision === 'misconfigured' || decision === 'unknown') throw this.#error(decision, outcomes);
@@ -154,15 +154,19 @@ function noteQuarantine({ quarantine }: Node, outcome: Outcome | undefined): voi
   else if (outcome?.kind === 'granted') quarantine.isOver();
 }
 
-function readVote(look: Look, own: Own): Outcome {
-  if (look.kind === 'unknown') return unknownBy(look.cause);
-  const [code, ms] = integers(look.reply, 3);
+function readVote(answer: SurveyAnswer, own: Own): Outcome {
+  if (answer.kind === 'unknown') return unknownBy(answer.cause);
+  const [code, ms] = integers(answer.reply, 3);
   return (code === 1 ? GRANTED : readNo(code, ms, own)) ?? unknownBy(oddReply());
 }
 
-function readBootstrap({ name: node, quarantine }: Node, look: Look | undefined, own: Own): NodeBootstrap {
-  if (look?.kind !== 'answered') return { node, state: 'unknown', cause: look?.cause ?? oddReply() };
-  const [code, ms = 0] = integers(look.reply, 3);
+function readBootstrap(
+  { name: node, quarantine }: Node,
+  answer: SurveyAnswer | undefined,
+  own: Own,
+): NodeBootstrap {
+  if (answer?.kind !== 'answered') return { node, state: 'unknown', cause: answer?.cause ?? oddReply() };
+  const [code, ms = 0] = integers(answer.reply, 3);
   if (code === 1) {
     quarantine.isOver();
     return { node, state: 'declared' };

@@ -1,8 +1,8 @@
 /** Undoing an attempt: which masters may hold its vote, and what the undo sees there. */
-import type { Line } from '../line/line.js';
+import type { Queue } from '../queue/queue.js';
 import type { Node } from '../node/node.js';
 import type { Outcome } from '../protocol/quorum.js';
-import { type Proposal, undo, undoInLine } from '../protocol/request.js';
+import { type Proposal, undo, undoQueued } from '../protocol/request.js';
 import type { Round } from '../quorum/round.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
@@ -10,14 +10,14 @@ import { Withdrawal } from '../quorum/withdrawal.js';
  * The undo of an attempt on every master that may hold its vote. It settles when the masters that refused have answered: their
  * answers give the reason.
  *
- * @param line  where the attempt waited; if it queued, every master may keep a place or a vote
+ * @param queue  where the attempt waited; if it queued, every master may keep a place or a vote
  * @param proposal  the fencing token to propose for the client that is handed the vote in its place
  * @param onFailed  called for each master that did not confirm
  */
 export function undoingOf(
   nodes: readonly Node[],
   round: Round,
-  line: Line | undefined,
+  queue: Queue | undefined,
   proposal: Proposal,
   onFailed: (node: Node) => void,
 ): Withdrawal {
@@ -25,13 +25,13 @@ export function undoingOf(
   // A script that refused has compared tokens, so this attempt has no vote there. A plain claim that was refused may have
   // run twice: the second run was refused by its own vote. A master that refused a fencing token or permits had given its
   // vote before.
-  const isInLine = line?.isSpread === true;
-  const targets = isInLine
+  const isQueued = queue?.isSpread === true;
+  const targets = isQueued
     ? nodes
     : round.sentTo.filter((node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index]));
-  const sent = line === undefined ? [round] : [round, ...line.sent];
+  const sent = queue === undefined ? [round] : [round, ...queue.sent];
   const request =
-    isInLine && scope.kind.name === 'mutex' ? undoInLine(scope, token, proposal) : undo(scope, token);
+    isQueued && scope.kind.name === 'mutex' ? undoQueued(scope, token, proposal) : undo(scope, token);
   return new Withdrawal(request, targets, sent, {
     counts: (node) => round.outcomes[node.index]?.kind === 'refused',
     onFailed,
@@ -42,7 +42,7 @@ export function undoingOf(
  * Revises the refusals by what the undo has seen.
  * @param looked  resolves when the masters that refused have answered it
  */
-export async function lookAgain(
+export async function reviseRefusals(
   nodes: readonly Node[],
   round: Round,
   withdrawal: Withdrawal,

@@ -8,7 +8,7 @@ import { type InstanceTerms, NO_OPTIONS, type ResolvedCall } from '../input/opti
 import type { Notes } from '../lease/notes.js';
 import { Outages } from '../lease/outages.js';
 import { Lead, type OnOutage } from './lead.js';
-import { type LeaderLook, lookAt } from './leader-look.js';
+import { type LeaderReading, readLeader } from './leader-reading.js';
 import { Leadership } from './leadership.js';
 import { Observation } from './observation.js';
 import { checkValue, resolveCampaign, resolveElection, resolveLead, resolveObserve } from './options.js';
@@ -67,8 +67,8 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
   async leader(): Promise<Leader | null> {
     const cancellation = this.#coordination.begin(undefined);
     try {
-      const look = await this.#look();
-      return look.kind === 'leader' ? look.leader : null;
+      const reading = await this.#read();
+      return reading.kind === 'leader' ? reading.leader : null;
     } finally {
       this.#coordination.end(cancellation);
     }
@@ -77,7 +77,7 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
   observe(options: ObserveOptions = NO_OPTIONS): AsyncIterableIterator<Leader | null> {
     const { channel } = this.#notes;
     const coordination = this.#coordination;
-    return new Observation({ coordination, channel, look: () => this.#look() }, resolveObserve(options));
+    return new Observation({ coordination, channel, read: () => this.#read() }, resolveObserve(options));
   }
 
   async lead(routine: LeadRoutine, options: LeadOptions = NO_OPTIONS): Promise<void> {
@@ -117,15 +117,15 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
     return new Outages({ coordinator, clock, name: this.name, ttlMs }, onOutage);
   }
 
-  async #look(): Promise<LeaderLook> {
+  async #read(): Promise<LeaderReading> {
     const { coordinator } = this.#coordination;
-    const look = lookAt(
+    const reading = readLeader(
       await this.#notes.read(this.#coordination.nodeTimeoutFor(this.#terms)),
       coordinator.quorum,
     );
-    if (look.kind !== 'leader') return look;
-    const leader = this.#seen.see(this.name, look.leader);
-    return leader === null ? { kind: 'unknown' } : { ...look, leader };
+    if (reading.kind !== 'leader') return reading;
+    const leader = this.#seen.see(this.name, reading.leader);
+    return leader === null ? { kind: 'unknown' } : { ...reading, leader };
   }
 
   #aborted(cause: unknown): RedlockError {

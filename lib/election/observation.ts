@@ -12,7 +12,7 @@ import { RedlockError } from '../runtime/errors.js';
 import type { Coordination } from '../lease/coordination.js';
 import type { Subscription } from '../redis/subscription.js';
 import { toInteger } from '../protocol/replies.js';
-import type { LeaderLook } from './leader-look.js';
+import type { LeaderReading } from './leader-reading.js';
 import type { Leader } from './public.js';
 import { isAtLeast } from './seen-leaders.js';
 
@@ -24,11 +24,11 @@ const BLIND_MS = 1_000;
 const MARGIN_MS = 10;
 
 /** What an observation needs of its election. */
-export interface Observed {
+export interface ObservationParts {
   readonly coordination: Coordination;
   readonly channel: string;
   /** Looks at all masters. A leader that it returns may be announced. */
-  look(): Promise<LeaderLook>;
+  read(): Promise<LeaderReading>;
 }
 
 /** `v fence seq ms`: a value was written · `r fence`: a leader resigned. */
@@ -45,7 +45,7 @@ interface Waiting {
 type State = 'new' | 'watching' | 'over';
 
 export class Observation implements AsyncIterableIterator<Told> {
-  readonly #observed: Observed;
+  readonly #parts: ObservationParts;
   readonly #signal: AbortSignal | undefined;
   #state: State = 'new';
   #cancellation: Cancellation | undefined;
@@ -53,8 +53,8 @@ export class Observation implements AsyncIterableIterator<Told> {
   /** The masters that push, by their index. */
   readonly #open = new Set<number>();
   #timer: Timer | undefined;
-  #isLooking = false;
-  #isToLookAgain = false;
+  #isReading = false;
+  #isToReadAgain = false;
   /** The leader at the last look; undefined before the first look. */
   #latest: Told | undefined;
   /** When that leader's vote is over at each master unless another push comes, by the master's index. */
@@ -65,8 +65,8 @@ export class Observation implements AsyncIterableIterator<Told> {
   readonly #waiting: Waiting[] = [];
   #error: RedlockError | undefined;
 
-  constructor(observed: Observed, signal: AbortSignal | undefined) {
-    this.#observed = observed;
+  constructor(parts: ObservationParts, signal: AbortSignal | undefined) {
+    this.#parts = parts;
     this.#signal = signal;
   }
 
@@ -88,7 +88,7 @@ export class Observation implements AsyncIterableIterator<Told> {
   }
 
   #begin(): void {
-    const { coordination, channel } = this.#observed;
+    const { coordination, channel } = this.#parts;
     try {
       this.#cancellation = coordination.begin(this.#signal);
     } catch (error) {
@@ -106,7 +106,7 @@ export class Observation implements AsyncIterableIterator<Told> {
       });
       if (subscription !== undefined) this.#subscriptions.push(subscription);
     }
-    this.#look();
+    this.#read();
   }
 
   #onCancelled(): void {
@@ -118,7 +118,7 @@ export class Observation implements AsyncIterableIterator<Told> {
   #onOpen(index: number): void {
     if (this.#state !== 'watching') return;
     this.#open.add(index);
-    this.#look();
+    this.#read();
   }
 
   #onLost(index: number): void {
@@ -130,38 +130,38 @@ export class Observation implements AsyncIterableIterator<Told> {
     const [, fence, seq, ms, resigned] = PUSH.exec(text) ?? [];
     const latest = this.#latest ?? undefined;
     if (resigned !== undefined) {
-      if (latest !== undefined && latest.fence <= Number(resigned)) this.#look();
+      if (latest !== undefined && latest.fence <= Number(resigned)) this.#read();
       return;
     }
     const pushed = { fence: toInteger(fence) ?? 0, seq: toInteger(seq) ?? 0 };
-    if (latest === undefined || !isAtLeast(latest, pushed)) return this.#look();
+    if (latest === undefined || !isAtLeast(latest, pushed)) return this.#read();
     if (latest.fence !== pushed.fence) return; // a late push of an earlier leader
-    this.#overAtMs[index] = this.#observed.coordination.clock.earliest() + Number(ms);
+    this.#overAtMs[index] = this.#parts.coordination.clock.earliest() + Number(ms);
     this.#arm();
   }
 
-  #look(): void {
-    this.#isToLookAgain = this.#isLooking;
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  #read(): void {
+    this.#isToReadAgain = this.#isReading;
+    if (this.#isReading) return;
+    this.#isReading = true;
     this.#timer?.cancel();
-    void this.#observed.look().then((look) => {
-      this.#isLooking = false;
+    void this.#parts.read().then((reading) => {
+      this.#isReading = false;
       if (this.#state !== 'watching') return;
-      this.#note(look);
+      this.#note(reading);
       this.#deliver();
-      if (this.#isToLookAgain) this.#look();
-      else this.#arm(look.kind === 'unknown');
+      if (this.#isToReadAgain) this.#read();
+      else this.#arm(reading.kind === 'unknown');
     });
   }
 
-  #note(look: LeaderLook): void {
-    const nowMs = this.#observed.coordination.clock.earliest();
-    if (look.kind === 'leader') {
-      this.#latest = look.leader;
-      const overAtMs = nowMs + Math.max(0, look.remainingMs);
-      this.#overAtMs = this.#observed.coordination.coordinator.nodes.map(() => overAtMs);
-    } else if (look.kind === 'nobody' || nowMs >= this.#quorumOverAtMs) {
+  #note(reading: LeaderReading): void {
+    const nowMs = this.#parts.coordination.clock.earliest();
+    if (reading.kind === 'leader') {
+      this.#latest = reading.leader;
+      const overAtMs = nowMs + Math.max(0, reading.remainingMs);
+      this.#overAtMs = this.#parts.coordination.coordinator.nodes.map(() => overAtMs);
+    } else if (reading.kind === 'nobody' || nowMs >= this.#quorumOverAtMs) {
       this.#latest = null;
       this.#overAtMs = [];
     }
@@ -170,19 +170,19 @@ export class Observation implements AsyncIterableIterator<Told> {
   /** When fewer than a quorum of the leader's votes will be left. */
   get #quorumOverAtMs(): number {
     if (this.#latest === null) return Infinity;
-    const { quorum } = this.#observed.coordination.coordinator;
+    const { quorum } = this.#parts.coordination.coordinator;
     return [...this.#overAtMs].sort((a, b) => b - a)[quorum - 1] ?? 0;
   }
 
   /** Sets the timer for the next look, if no push comes before. */
   #arm(isUnknown = false): void {
-    if (this.#state !== 'watching' || this.#isLooking) return;
-    const { clock, coordinator } = this.#observed.coordination;
+    if (this.#state !== 'watching' || this.#isReading) return;
+    const { clock, coordinator } = this.#parts.coordination;
     const isBlind = isUnknown || this.#open.size < coordinator.quorum;
     const leftMs = Math.max(0, this.#quorumOverAtMs - clock.earliest()) + MARGIN_MS;
     const delayMs = Math.min(leftMs, isBlind ? BLIND_MS : QUIET_MS);
     this.#timer?.cancel();
-    this.#timer = this.#observed.coordination.timers.wait(delayMs, () => this.#look());
+    this.#timer = this.#parts.coordination.timers.wait(delayMs, () => this.#read());
   }
 
   #deliver(): void {
@@ -199,7 +199,7 @@ export class Observation implements AsyncIterableIterator<Told> {
     this.#state = 'over';
     this.#timer?.cancel();
     for (const subscription of this.#subscriptions.splice(0)) subscription.close();
-    if (this.#cancellation !== undefined) this.#observed.coordination.end(this.#cancellation);
+    if (this.#cancellation !== undefined) this.#parts.coordination.end(this.#cancellation);
     this.#cancellation = undefined;
     this.#answerAll();
   }

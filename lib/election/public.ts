@@ -25,7 +25,7 @@ export interface ElectionOptions {
 export interface CampaignOptions {
   /** Ends the wait: the call rejects with `ABORTED`. It has no effect on a leadership that was won. */
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait in line. Milliseconds; 0 makes one attempt. @default Infinity */
+  /** How long to wait in the queue. Milliseconds; 0 makes one attempt. @default Infinity */
   readonly waitMs?: number | undefined;
 }
 
@@ -111,7 +111,7 @@ export interface Leadership extends AnyLease {
   proclaim(value: string): Promise<void>;
 
   /**
-   * Gives the leadership up, and takes the value back: the next candidate in line leads. Resolves when a quorum of masters
+   * Gives the leadership up, and takes the value back: the next candidate in the queue leads. Resolves when a quorum of masters
    * no longer has its votes. It can be called again after an error. By then it leads no longer in any case.
    *
    * @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: votes may be left; they are undone in the background, and run out by
@@ -139,7 +139,7 @@ export interface Election extends Listenable<ElectionEvents> {
   readonly name: string;
 
   /**
-   * Waits in line until it leads. A candidate that gives up leaves nothing behind.
+   * Waits in the queue until it leads. A candidate that gives up leaves nothing behind.
    *
    * @param value  the value that `leader()` and `observe()` show for this leader: well-formed Unicode of at most 4,096 bytes
    *   in UTF-8. Anybody who may read the masters can read it: never a secret. Empty if it is omitted

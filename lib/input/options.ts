@@ -48,7 +48,7 @@ interface SharedOptions {
    */
   readonly fencing?: boolean | undefined;
   /**
-   * Wait in line: masters keep a queue for each lock that is waited for, and a release hands over to the first in it. Off,
+   * Wait in the queue: masters keep a queue for each lock that is waited for, and a release hands over to the first in it. Off,
    * waiters try again and again, and whoever comes first is served first. @default true
    */
   readonly fair?: boolean | undefined;
@@ -61,7 +61,7 @@ interface SharedOptions {
    * @default 'direct'
    */
   readonly handOver?: HandOver | undefined;
-  /** The waits between attempts of those that do not wait in line. */
+  /** The waits between attempts of those that do not wait in the queue. */
   readonly retry?: RetryOptions | undefined;
 }
 
@@ -255,11 +255,11 @@ export interface ResolvedOptions {
   readonly maxHoldMs: number;
   /** Whether leases get a fencing token. */
   readonly fencing: boolean;
-  /** Whether waiters wait in line. False with a Redis Cluster among the masters, whatever was asked for. */
+  /** Whether waiters wait in the queue. False with a Redis Cluster among the masters, whatever was asked for. */
   readonly fair: boolean;
   /** How locks are handed over to waiters. */
   readonly handOver: HandOver;
-  /** The waits between attempts of those that do not wait in line. */
+  /** The waits between attempts of those that do not wait in the queue. */
   readonly retry: ResolvedRetry;
   /** The share of a ttl that is taken off for drift; 2 ms come on top. */
   readonly driftFactor: number;

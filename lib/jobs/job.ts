@@ -1,10 +1,10 @@
 /**
  * A job: at each tick, one process of the fleet runs it.
  *
- * Every process that has the job waits for each tick by the masters' time, and then waits in line for the job's lock. The
+ * Every process that has the job waits for each tick by the masters' time, and then waits in the queue for the job's lock. The
  * process that gets the lock reads the job's record under its vote, and runs the tick only if no quorum says that it is
  * begun. Before the run, a quorum notes that it is begun; after the run, that it is done. The lease is released like any
- * other, and the next in line finds the tick done. If the runner dies, the next in line gets the lock when the runner's votes
+ * other, and the next in the queue finds the tick done. If the runner dies, the next in the queue gets the lock when the runner's votes
  * run out, and finds a tick that was begun and is not done. If masters fail before a run begins, the process claims again:
  * the tick still has to be run.
  */

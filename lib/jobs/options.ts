@@ -74,7 +74,7 @@ export function resolveRun(given: RunOptions, call: ResolvedCall, instance: Inst
   return { ...call, waitMs };
 }
 
-/** The options of `once`, filled in. A run under it is fenced and renewed, and others wait in line. */
+/** The options of `once`, filled in. A run under it is fenced and renewed, and others wait in the queue. */
 export function resolveRunOnce(forMs: number, given: RunOnceOptions, instance: InstanceTerms): ResolvedCall {
   checkSpan('forMs', forMs, 1);
   const call = resolveCall(given, ['signal', 'waitMs', 'ttlMs'], instance);

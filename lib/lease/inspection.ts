@@ -5,13 +5,13 @@
 import type { Node } from '../node/node.js';
 import { oddReply, quorumOf } from '../protocol/quorum.js';
 import { tokenIn } from '../runtime/random.js';
-import type { Look } from '../quorum/survey.js';
+import type { SurveyAnswer } from '../quorum/survey.js';
 import { NOT_ASKED } from '../redis/server-errors.js';
 import { fingerprint } from '../redis/transport.js';
 
-/** The line at one master. */
-interface Line {
-  /** How many wait in line, without those that have not looked for 20 s. */
+/** The queue at one master. */
+interface Queue {
+  /** How many wait in the queue, without those that have not looked for 20 s. */
   readonly waiting: number;
   /** Fingerprints of the tokens of the first 32, in the order in which they are served. */
   readonly queue: readonly string[];
@@ -24,7 +24,7 @@ export type NodeInspection =
       readonly node: string;
       /** Nobody has its vote. */
       readonly state: 'free';
-    } & Line)
+    } & Queue)
   | ({
       /** The master, by host and port. */
       readonly node: string;
@@ -34,7 +34,7 @@ export type NodeInspection =
       readonly holder: string;
       /** How long the vote lives without renewal. Milliseconds; `Infinity` for a key without expiry. */
       readonly remainingMs: number;
-    } & Line)
+    } & Queue)
   | {
       /** The master, by host and port. */
       readonly node: string;
@@ -65,15 +65,19 @@ export interface Inspection {
   readonly holder?: string;
   /** How long the holder keeps a quorum if it does nothing more. Milliseconds; `Infinity` without expiry. */
   readonly remainingMs?: number;
-  /** How many wait in line, without those that have not looked for 20 s: the most that any master knows of. */
+  /** How many wait in the queue, without those that have not looked for 20 s: the most that any master knows of. */
   readonly waiting: number;
   /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeInspection[];
 }
 
-/** Combines the answers of all masters; `looks` by the master's index. */
-export function readInspection(resource: string, looks: readonly Look[], nodes: readonly Node[]): Inspection {
-  const answers = nodes.map((node) => readLook(node.name, looks[node.index]));
+/** Combines the answers of all masters; `found` by the master's index. */
+export function readInspection(
+  resource: string,
+  found: readonly SurveyAnswer[],
+  nodes: readonly Node[],
+): Inspection {
+  const answers = nodes.map((node) => readAnswer(node.name, found[node.index]));
   const quorum = quorumOf(nodes.length);
   const waiting = answers.reduce(
     (most, answer) => Math.max(most, 'waiting' in answer ? answer.waiting : 0),
@@ -102,25 +106,25 @@ function withoutHolder(answers: readonly NodeInspection[], quorum: number): Insp
   return count('foreign') > spare ? 'foreign' : 'contended';
 }
 
-function readLook(node: string, look: Look | undefined): NodeInspection {
-  if (look?.kind !== 'answered') {
-    return { node, state: 'unknown', cause: look?.cause ?? NOT_ASKED };
+function readAnswer(node: string, answer: SurveyAnswer | undefined): NodeInspection {
+  if (answer?.kind !== 'answered') {
+    return { node, state: 'unknown', cause: answer?.cause ?? NOT_ASKED };
   }
-  const [code, ms, owner, waiting, tokens] = Array.isArray(look.reply)
-    ? (look.reply as readonly unknown[])
+  const [code, ms, owner, waiting, tokens] = Array.isArray(answer.reply)
+    ? (answer.reply as readonly unknown[])
     : [];
   const queue = Array.isArray(tokens) ? tokens.map((token) => fingerprint(String(token))) : [];
-  const line = { waiting: Number(waiting ?? 0), queue };
+  const waiters = { waiting: Number(waiting ?? 0), queue };
   switch (Number(code)) {
     case 0:
-      return { node, state: 'free', ...line };
+      return { node, state: 'free', ...waiters };
     case 1:
       return {
         node,
         state: 'held',
         holder: fingerprint(tokenIn(String(owner))),
         remainingMs: Number(ms) === -1 ? Infinity : Number(ms),
-        ...line,
+        ...waiters,
       };
     case 2:
       return { node, state: 'foreign' };

@@ -12,14 +12,14 @@ import { DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js'
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import type { ExtensionEnd } from '../quorum/renewal-batch.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
-import type { ObservedLease } from '../telemetry/observer.js';
+import type { LeaseFacts } from '../telemetry/observer.js';
 import type { Kind } from '../protocol/scope.js';
 
 /** With fewer than this many node timeouts left, the end of validity is watched while a renewal is under way. */
 const ATTEMPTS_WATCHED = 3;
 
 /** The lease on a grant: it implements what users see of it, and is never handed to them as a class. */
-export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedLease {
+export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFacts {
   readonly #parts: LeaseParts;
   readonly #grant: Grant;
   readonly #nodeTimeoutMs: number;

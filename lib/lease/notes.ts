@@ -7,10 +7,10 @@
 import { lossError, type RoundFailure, roundError } from '../quorum/failure.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { RedlockError } from '../runtime/errors.js';
-import type { Look } from '../quorum/survey.js';
+import type { SurveyAnswer } from '../quorum/survey.js';
 import {
   type Note,
-  type NotePlace,
+  type NoteKeys,
   type NoteReading,
   noteDropping,
   noteReading,
@@ -42,37 +42,37 @@ export class Notes {
   readonly resource: string;
   readonly quorum: number;
   readonly #coordinator: Coordinator;
-  readonly #place: NotePlace;
+  readonly #keys: NoteKeys;
 
-  constructor(coordinator: Coordinator, resource: string, place: NotePlace) {
+  constructor(coordinator: Coordinator, resource: string, keys: NoteKeys) {
     this.#coordinator = coordinator;
     this.resource = resource;
     this.quorum = coordinator.quorum;
-    this.#place = place;
+    this.#keys = keys;
   }
 
   get channel(): string {
-    return this.#place.channel;
+    return this.#keys.channel;
   }
 
   /** Resolves when a quorum has taken the note; with the error if none has. An outcome may be unknown then. */
   async write(token: string, note: Note, nodeTimeoutMs: number): Promise<RedlockError | undefined> {
-    return this.#decide(noteWriting(this.#place, token, note), nodeTimeoutMs);
+    return this.#decide(noteWriting(this.#keys, token, note), nodeTimeoutMs);
   }
 
   /** Removes the token's note. Resolves when a quorum no longer has its vote; with the error if that is not known. */
   async drop(token: string, nodeTimeoutMs: number): Promise<RedlockError | undefined> {
-    return this.#decide(noteDropping(this.#place, token), nodeTimeoutMs);
+    return this.#decide(noteDropping(this.#keys, token), nodeTimeoutMs);
   }
 
   /** Gives back any votes that a token may have left: its lease has ended. */
   async withdraw(token: string, nodeTimeoutMs: number): Promise<void> {
-    await this.#coordinator.survey(releaseOf(this.#place, token), nodeTimeoutMs);
+    await this.#coordinator.survey(releaseOf(this.#keys, token), nodeTimeoutMs);
   }
 
   /** Asks all masters; each has the node timeout to answer. */
   async read(nodeTimeoutMs: number): Promise<NoteReadings> {
-    const request = noteReading(this.#place);
+    const request = noteReading(this.#keys);
     const outcomes = await this.#survey(request, nodeTimeoutMs, () => false);
     const readings = outcomes.map((one) => ('vote' in one ? one : undefined));
     const count = readings.filter((one) => one !== undefined).length;
@@ -84,13 +84,14 @@ export class Notes {
    * quorum.
    */
   async readUnder(token: string, nodeTimeoutMs: number): Promise<readonly NoteReading[] | RedlockError> {
-    const request = noteReading(this.#place, token);
+    const request = noteReading(this.#keys, token);
     const isOwn = (one: NoteReading | Outcome): boolean => 'vote' in one && one.vote === 'own';
     const answers = await this.#survey(
       request,
       nodeTimeoutMs,
-      (looks) =>
-        looks.filter((look) => look !== undefined && isOwn(readingOf(look, request))).length >= this.quorum,
+      (answers) =>
+        answers.filter((answer) => answer !== undefined && isOwn(readingOf(answer, request))).length >=
+        this.quorum,
     );
     const own = answers.filter((one): one is NoteReading => 'vote' in one && one.vote === 'own');
     if (own.length >= this.quorum) return own;
@@ -98,12 +99,13 @@ export class Notes {
   }
 
   async #decide(request: Request, nodeTimeoutMs: number): Promise<RedlockError | undefined> {
-    const outcomeOf = (look: Look | undefined): Outcome | undefined =>
-      look === undefined ? undefined : outcomeIn(look, request);
-    const looks = await this.#coordinator.survey(request, nodeTimeoutMs, {
-      isEnough: (some) => some.filter((look) => outcomeOf(look)?.kind === 'granted').length >= this.quorum,
+    const outcomeOf = (answer: SurveyAnswer | undefined): Outcome | undefined =>
+      answer === undefined ? undefined : outcomeIn(answer, request);
+    const answers = await this.#coordinator.survey(request, nodeTimeoutMs, {
+      isEnough: (some) =>
+        some.filter((answer) => outcomeOf(answer)?.kind === 'granted').length >= this.quorum,
     });
-    const outcomes = looks.map((look) => outcomeIn(look, request));
+    const outcomes = answers.map((answer) => outcomeIn(answer, request));
     return holdersVerdict(countOutcomes(outcomes, outcomes.length)) === 'granted'
       ? undefined
       : this.#error(outcomes);
@@ -112,10 +114,10 @@ export class Notes {
   async #survey(
     request: Request,
     nodeTimeoutMs: number,
-    isEnough: (looks: readonly (Look | undefined)[]) => boolean,
+    isEnough: (answers: readonly (SurveyAnswer | undefined)[]) => boolean,
   ): Promise<readonly (NoteReading | Outcome)[]> {
-    const looks = await this.#coordinator.survey(request, nodeTimeoutMs, { isEnough });
-    return looks.map((look) => readingOf(look, request));
+    const answers = await this.#coordinator.survey(request, nodeTimeoutMs, { isEnough });
+    return answers.map((answer) => readingOf(answer, request));
   }
 
   /** The error of a request without a quorum; masters that refuse have another holder's vote. */
@@ -130,14 +132,14 @@ export class Notes {
   }
 }
 
-function outcomeIn(look: Look, request: Request): Outcome {
-  if (look.kind === 'unknown') return unknownBy(look.cause);
-  return request.read(look.reply) ?? unknown(oddReply());
+function outcomeIn(answer: SurveyAnswer, request: Request): Outcome {
+  if (answer.kind === 'unknown') return unknownBy(answer.cause);
+  return request.read(answer.reply) ?? unknown(oddReply());
 }
 
-function readingOf(look: Look, { scope }: Request): NoteReading | Outcome {
-  if (look.kind === 'unknown') return unknownBy(look.cause);
-  return readNote(look.reply, scope) ?? unknown(oddReply());
+function readingOf(answer: SurveyAnswer, { scope }: Request): NoteReading | Outcome {
+  if (answer.kind === 'unknown') return unknownBy(answer.cause);
+  return readNote(answer.reply, scope) ?? unknown(oddReply());
 }
 
 /** What a master's reading means for a holder who reads under its vote. */

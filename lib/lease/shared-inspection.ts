@@ -6,7 +6,7 @@ import { STORED_KIND } from '../protocol/lua/stored.js';
 import type { Node } from '../node/node.js';
 import { oddReply, quorumOf } from '../protocol/quorum.js';
 import { integers } from '../protocol/replies.js';
-import type { Look } from '../quorum/survey.js';
+import type { SurveyAnswer } from '../quorum/survey.js';
 import { tokenIn } from '../runtime/random.js';
 import { NOT_ASKED } from '../redis/server-errors.js';
 import { fingerprint } from '../redis/transport.js';
@@ -46,9 +46,9 @@ export type NodeHolders =
       readonly holders: readonly SharedHolder[];
       /** The waiter that is next; undefined if nobody has asked to be. */
       readonly watch: Watcher | undefined;
-      /** A fingerprint of the waiter at the head of the line. */
+      /** A fingerprint of the waiter at the head of the queue. */
       readonly head: string | undefined;
-      /** How many wait in line behind the head. */
+      /** How many wait in the queue behind the head. */
       readonly waiting: number;
       /** Fingerprints of the first 32 of them, in the order in which they are served. */
       readonly queue: readonly string[];
@@ -94,19 +94,19 @@ export interface SharedInspection {
   readonly writer: string | undefined;
   /** The holders that have a quorum for one set of permits. */
   readonly holders: readonly PermitHolder[];
-  /** How many wait in line: the most that any master knows of. */
+  /** How many wait in the queue: the most that any master knows of. */
   readonly waiting: number;
   /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeHolders[];
 }
 
-/** Combines the answers of all masters; `looks` by the master's index. */
+/** Combines the answers of all masters; `surveyed` by the master's index. */
 export function readShared(
   resource: string,
-  looks: readonly Look[],
+  surveyed: readonly SurveyAnswer[],
   nodes: readonly Node[],
 ): SharedInspection {
-  const answers = nodes.map((node) => readLook(node.name, looks[node.index]));
+  const answers = nodes.map((node) => readAnswer(node.name, surveyed[node.index]));
   const found = withQuorum(answers, quorumOf(nodes.length));
   const ofRole = (role: SharedHolder['role']): readonly SharedHolder[] =>
     found.filter((holder) => holder.role === role);
@@ -145,10 +145,10 @@ function withoutHolder(answers: readonly NodeHolders[]): SharedInspection['state
   return count('foreign') > spare ? 'foreign' : 'contended';
 }
 
-function readLook(node: string, look: Look | undefined): NodeHolders {
-  if (look?.kind !== 'answered') return { node, state: 'unknown', cause: look?.cause ?? NOT_ASKED };
-  const [code, , nowMs] = integers(look.reply, 3);
-  const [, , , fields, head, waiting, tokens] = look.reply as readonly unknown[]; // an array, as it has three integers
+function readAnswer(node: string, answer: SurveyAnswer | undefined): NodeHolders {
+  if (answer?.kind !== 'answered') return { node, state: 'unknown', cause: answer?.cause ?? NOT_ASKED };
+  const [code, , nowMs] = integers(answer.reply, 3);
+  const [, , , fields, head, waiting, tokens] = answer.reply as readonly unknown[]; // an array, as it has three integers
   if (code === 2) return { node, state: 'foreign' };
   if (nowMs === undefined || !Array.isArray(fields)) {
     return { node, state: 'unknown', cause: oddReply() };

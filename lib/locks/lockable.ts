@@ -32,7 +32,7 @@ export interface Lockable<
 > {
   /** The lock's name, without `keyPrefix`. */
   readonly name: string;
-  /** Tries again, or waits in line, within `waitMs`. @throws RedlockError as `redlock.acquire` does */
+  /** Tries again, or waits in the queue, within `waitMs`. @throws RedlockError as `redlock.acquire` does */
   acquire(options?: Options): Promise<Held>;
   /** One attempt; null when it would have to wait for others. @throws RedlockError as `redlock.tryAcquire` does */
   tryAcquire(options?: TryOptions): Promise<Held | null>;
@@ -48,7 +48,7 @@ export interface Lockable<
 
 /** Options of `redlock.mutex`. */
 export interface MutexOptions {
-  /** Whether its waiters wait in line, unless a call says otherwise. @default that of the instance */
+  /** Whether its waiters wait in the queue, unless a call says otherwise. @default that of the instance */
   readonly fair?: boolean | undefined;
   /** Whether its holder may enter it again: see `ReentrantMutex`. @default false */
   readonly reentrant?: boolean | undefined;

@@ -138,7 +138,7 @@ class Wait {
 }
 
 /** The state of one owner at one lock. */
-class Place {
+class OwnerState {
   hold: Hold | undefined;
   /** Calls that wait for it: the first that gets it takes the others in. */
   readonly waits = new Set<Wait>();
@@ -149,7 +149,7 @@ export class Reentrance {
   readonly #held: HeldLeases;
   readonly #flows = new AsyncLocalStorage<ReadonlyMap<string, Hold>>();
   /** Owners that hold or wait, by owner and name. */
-  readonly #owners = new Map<Owner, Map<string, Place>>();
+  readonly #owners = new Map<Owner, Map<string, OwnerState>>();
   readonly #lost = new LostHolds();
 
   constructor(held: HeldLeases) {
@@ -202,21 +202,21 @@ export class Reentrance {
   }
 
   /** The place of this owner at that lock; created if it does not exist yet. */
-  placeOf(owner: Owner, name: string): Place {
-    const places = this.#owners.get(owner) ?? new Map<string, Place>();
-    this.#owners.set(owner, places);
-    const place = places.get(name) ?? new Place();
-    places.set(name, place);
-    return place;
+  stateOf(owner: Owner, name: string): OwnerState {
+    const states = this.#owners.get(owner) ?? new Map<string, OwnerState>();
+    this.#owners.set(owner, states);
+    const state = states.get(name) ?? new OwnerState();
+    states.set(name, state);
+    return state;
   }
 
-  /** Forgets a place that nobody needs any longer. */
+  /** Forgets a state that nobody needs any longer. */
   tidy(owner: Owner, name: string): void {
-    const places = this.#owners.get(owner);
-    const place = places?.get(name);
-    if (place === undefined || place.hold !== undefined || place.waits.size > 0) return;
-    places?.delete(name);
-    if (places?.size === 0) this.#owners.delete(owner);
+    const states = this.#owners.get(owner);
+    const state = states?.get(name);
+    if (state === undefined || state.hold !== undefined || state.waits.size > 0) return;
+    states?.delete(name);
+    if (states?.size === 0) this.#owners.delete(owner);
   }
 
   /** Owners that hold or wait. */
@@ -225,9 +225,9 @@ export class Reentrance {
   }
 
   #forget(owner: Owner, name: string, hold: Hold): boolean {
-    const place = this.#owners.get(owner)?.get(name);
-    if (place?.hold !== hold) return false;
-    place.hold = undefined;
+    const state = this.#owners.get(owner)?.get(name);
+    if (state?.hold !== hold) return false;
+    state.hold = undefined;
     this.tidy(owner, name);
     return true;
   }
@@ -334,34 +334,34 @@ class Reentrant implements ReentrantMutex {
     signal: AbortSignal | undefined,
     ask: Ask,
   ): Promise<OwnReentrantLease | undefined> {
-    const place = this.#reentrance.placeOf(owner, this.name);
+    const state = this.#reentrance.stateOf(owner, this.name);
     const wait = new Wait(signal);
-    place.waits.add(wait);
+    state.waits.add(wait);
     try {
       const lease = await ask({ signal: wait.signal });
-      place.waits.delete(wait);
-      return lease === undefined ? wait.entry : this.#takeIn(owner, place, lease);
+      state.waits.delete(wait);
+      return lease === undefined ? wait.entry : this.#takeIn(owner, state, lease);
     } catch (error) {
       if (wait.entry !== undefined && !wait.isCancelled) return wait.entry;
       await wait.entry?.release();
       throw error;
     } finally {
       wait.end();
-      place.waits.delete(wait);
+      state.waits.delete(wait);
       this.#reentrance.tidy(owner, this.name);
     }
   }
 
-  #takeIn(owner: Owner, place: Place, lease: Lease): OwnReentrantLease {
+  #takeIn(owner: Owner, state: OwnerState, lease: Lease): OwnReentrantLease {
     const hold: Hold = new Hold(lease, () => this.#reentrance.left(owner, this.name, hold));
     const entry = hold.enter();
-    place.hold = hold;
+    state.hold = hold;
     // it also aborts as the instance closes, which changes nothing here
     const onAbort = (): void => {
       if (lease.status === 'lost') this.#reentrance.lost(owner, this.name, hold);
     };
     lease.signal.addEventListener('abort', onAbort, { once: true });
-    for (const wait of place.waits) wait.takeIn(hold);
+    for (const wait of state.waits) wait.takeIn(hold);
     return entry;
   }
 }

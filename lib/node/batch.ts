@@ -144,7 +144,7 @@ export class Batch {
 }
 
 function loadOf({ isRenewal, operation, scope }: Request): number {
-  if (operation.withTerms === true) return 2 / MAX_ENTRIES; // it may hand over
+  if (operation.withLooks === true) return 2 / MAX_ENTRIES; // it may hand over
   const isLight = isRenewal && scope.keys.length === 1;
   return 1 / (isLight ? MAX_EXTENSIONS : MAX_ENTRIES); // powers of two: sums are exact
 }
@@ -243,11 +243,11 @@ export function entryReply(request: Request, reply: unknown): unknown {
   if (number === undefined) return reply;
   switch (request.operation.letter) {
     case ENTRY.release:
-    case ENTRY.releaseInLine:
+    case ENTRY.releaseQueued:
     case ENTRY.yield:
       return number;
     case ENTRY.undo:
-    case ENTRY.undoInLine:
+    case ENTRY.undoQueued:
     case SHARED_ENTRY.leave:
       return [number, -2, 0];
     case ENTRY.accept:

@@ -27,8 +27,8 @@ class NodeWatch {
     if (this.#unwatch !== undefined) return;
     this.#isUp = this.#takesPart ? true : undefined;
     this.#downSinceMs = this.#clock.earliest();
-    this.#node.window.onSilence = this.#look;
-    this.#unwatch = this.#node.watch(this.#look);
+    this.#node.window.onSilence = this.#check;
+    this.#unwatch = this.#node.watch(this.#check);
   }
 
   end(): void {
@@ -41,7 +41,7 @@ class NodeWatch {
     return this.#node.isReady && !this.#node.window.isSilent;
   }
 
-  readonly #look = (): void => {
+  readonly #check = (): void => {
     const isUp = this.#takesPart;
     if (isUp === this.#isUp) return;
     this.#isUp = isUp;

@@ -33,7 +33,7 @@ export class SendWindow {
   /** How many of those in flight were rejected by the client's own timeout. */
   #abandoned = 0;
   /** The last look at a master with at least `SILENT_WINDOW` requests in flight; undefined once it answers. */
-  #lookedAtMs: number | undefined;
+  #countedAtMs: number | undefined;
   /** For how long it has not answered since the first of these looks. */
   #quietMs = 0;
   #probedAtMs = -Infinity;
@@ -92,7 +92,7 @@ export class SendWindow {
     this.inFlight -= count + this.#abandoned; // answers come in order: those were answered, too
     this.#abandoned = 0;
     this.isSilent = false;
-    this.#lookedAtMs = undefined;
+    this.#countedAtMs = undefined;
     this.#quietMs = 0;
   }
 
@@ -106,8 +106,8 @@ export class SendWindow {
   #noticeSilence(): void {
     if (this.#isSilent) return; // until it answers, which clears these notes
     const nowMs = this.#clock.earliest();
-    this.#quietMs += Math.min(nowMs - (this.#lookedAtMs ?? nowMs), MOST_COUNTED_MS);
-    this.#lookedAtMs = nowMs;
+    this.#quietMs += Math.min(nowMs - (this.#countedAtMs ?? nowMs), MOST_COUNTED_MS);
+    this.#countedAtMs = nowMs;
     if (this.#quietMs > Math.max(SILENT_AFTER_MS, this.#trip.expectedMs)) this.isSilent = true;
   }
 }

@@ -24,7 +24,7 @@ export function turnKey(key: string): string {
 }
 
 /** What each waiter's last look asked for. */
-export function termsKey(key: string): string {
+export function looksKey(key: string): string {
   return besideOf(key, 'terms');
 }
 

@@ -69,7 +69,7 @@ export const SCRIPTED_CLAIM: Operation = {
 /** The claim of a waiter from the queue. */
 export const QUEUED_CLAIM: Operation = {
   ...SCRIPTED_CLAIM,
-  letter: ENTRY.claimInLine,
+  letter: ENTRY.claimQueued,
   withQueues: true,
   alone: (request) => {
     const more = [...CLAIMING.head(request), String(request.scope.guardMs), '1'];
@@ -138,27 +138,27 @@ export const RELEASING: Operation = {
 };
 
 /** What withdrawals that hand over directly have. */
-const IN_LINE: Pick<Operation, 'withTerms' | 'proposes' | 'head'> = {
-  withTerms: true,
+const QUEUED: Pick<Operation, 'withLooks' | 'proposes' | 'head'> = {
+  withLooks: true,
   proposes: true,
   head: ({ amount }) => [String(amount)],
 };
 
 export const UNDOING_IN_LINE: Operation = {
   ...UNDOING,
-  ...IN_LINE,
-  letter: ENTRY.undoInLine,
+  ...QUEUED,
+  letter: ENTRY.undoQueued,
   alone: (request) => {
-    const { args } = command(UNDO, namedKeys(request), request.token, IN_LINE.head(request));
+    const { args } = command(UNDO, namedKeys(request), request.token, QUEUED.head(request));
     return { name: 'eval', args: [UNDO.source, ...args.slice(1)] };
   },
 };
 
 export const RELEASING_IN_LINE: Operation = {
   ...RELEASING,
-  ...IN_LINE,
-  letter: ENTRY.releaseInLine,
-  alone: (request) => command(RELEASE, namedKeys(request), request.token, IN_LINE.head(request)),
+  ...QUEUED,
+  letter: ENTRY.releaseQueued,
+  alone: (request) => command(RELEASE, namedKeys(request), request.token, QUEUED.head(request)),
 };
 
 /** A waiter's look at a lock: it claims it, or takes a place in its queue. */
@@ -170,7 +170,7 @@ export const QUEUEING: Operation = {
   letter: ENTRY.queue,
   leavesVote: true,
   withQueues: true,
-  withTerms: true,
+  withLooks: true,
   proposes: true,
   read: readQueued,
   head: ({ amount, scope, ttlMs }) => [String(ttlMs), scope.isFenced ? COUNTER_LIFE : '0', String(amount)],
@@ -190,11 +190,11 @@ export const YIELDING: Operation = {
   letter: ENTRY.yield,
   leavesVote: false,
   withQueues: true,
-  ...IN_LINE,
+  ...QUEUED,
   read: readCount,
   rest: ({ place }) => place,
   alone: (request) => {
-    const more = [request.place, ...IN_LINE.head(request)];
+    const more = [request.place, ...QUEUED.head(request)];
     return command(YIELD, namedKeys(request), request.token, more);
   },
 };

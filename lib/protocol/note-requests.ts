@@ -5,8 +5,8 @@ import { integers, readNo, toInteger } from './replies.js';
 import { lone, release, type Request } from './request.js';
 import { MUTEX, NO_MARKER, type Scope } from './scope.js';
 
-/** Where the notes of one lock are kept. */
-export interface NotePlace {
+/** The keys and the channel of the notes of one lock. */
+export interface NoteKeys {
   /** The lock's key. */
   readonly key: string;
   /** The key of its note. */
@@ -48,24 +48,24 @@ export interface NoteReading {
 /** In place of a token, if the reader has none. */
 const NOBODY = '-';
 
-export function noteWriting(place: NotePlace, token: string, { fence, seq, text, lifeMs }: Note): Request {
-  const args = [String(fence), String(seq), String(lifeMs), text, place.channel];
-  return lone(NOTE_WRITE, scopeOf(place.key, place.noteKey), token, args, {
+export function noteWriting(keys: NoteKeys, token: string, { fence, seq, text, lifeMs }: Note): Request {
+  const args = [String(fence), String(seq), String(lifeMs), text, keys.channel];
+  return lone(NOTE_WRITE, scopeOf(keys.key, keys.noteKey), token, args, {
     read: (reply, scope) => readWritten(reply, scope, fence),
   });
 }
 
-export function noteDropping({ key, noteKey, channel }: NotePlace, token: string): Request {
+export function noteDropping({ key, noteKey, channel }: NoteKeys, token: string): Request {
   return lone(NOTE_DROP, scopeOf(key, noteKey), token, [channel], { read: readDropped });
 }
 
 /** Gives back the vote of a lease that has ended, and hands the lock over. */
-export function releaseOf({ key }: NotePlace, token: string): Request {
+export function releaseOf({ key }: NoteKeys, token: string): Request {
   return release(scopeOf(key), token);
 }
 
 /** @param token  of the holder who reads it under its vote */
-export function noteReading({ key, noteKey, marker, guardMs }: NotePlace, token = NOBODY): Request {
+export function noteReading({ key, noteKey, marker, guardMs }: NoteKeys, token = NOBODY): Request {
   const keys = marker === undefined ? [key, noteKey] : [key, noteKey, marker];
   return lone(NOTE_READ, scopeOf(...keys), token, [String(marker === undefined ? 0 : guardMs)]);
 }

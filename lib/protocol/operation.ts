@@ -1,5 +1,5 @@
 /** The parts of a request: the operation, which defines the command and how its reply is read, and the parameters. */
-import { counterKey, queueKey, termsKey, turnKey } from './keys.js';
+import { counterKey, queueKey, looksKey, turnKey } from './keys.js';
 import type { Outcome } from './quorum.js';
 import type { Scope } from './scope.js';
 import type { ENTRY, SHARED_ENTRY } from './lua/entries.js';
@@ -47,7 +47,7 @@ export interface Operation {
   /** Its keys include queues and turns. */
   readonly withQueues: boolean;
   /** Its keys include terms: it may hand over directly. */
-  readonly withTerms?: true;
+  readonly withLooks?: true;
   /** It asks for a new vote. */
   readonly isClaim: boolean;
   /** It proposes a fencing token, as claims do. */
@@ -70,7 +70,7 @@ export function namedKeys({ operation, withCounters, scope }: Asked, keys: strin
     for (const key of scope.keys) keys.push(queueKey(key));
     for (const key of scope.keys) keys.push(turnKey(key));
   }
-  if (operation.withTerms === true) for (const key of scope.keys) keys.push(termsKey(key));
+  if (operation.withLooks === true) for (const key of scope.keys) keys.push(looksKey(key));
   if (withCounters) for (const key of scope.keys) keys.push(counterKey(key));
   return keys;
 }

@@ -1,7 +1,7 @@
 /**
  * Requests to masters. A request is built once and sent unchanged to all masters, alone or in a batch.
  */
-import { gateKey, queueKey, termsKey } from './keys.js';
+import { gateKey, queueKey, looksKey } from './keys.js';
 import {
   CLAIMING_SHARED,
   claimingOf,
@@ -81,8 +81,8 @@ const RENEWALS: Letters = new Set([ENTRY.extend, SHARED_ENTRY.extend, SHARED_ENT
 const WITHDRAWALS: Letters = new Set([
   ENTRY.undo,
   ENTRY.release,
-  ENTRY.undoInLine,
-  ENTRY.releaseInLine,
+  ENTRY.undoQueued,
+  ENTRY.releaseQueued,
   ENTRY.yield,
   SHARED_ENTRY.leave,
 ]);
@@ -250,7 +250,7 @@ export function scriptedClaim(
 }
 
 /** The claim of a waiter from the queues of exclusive locks: it leaves the queues. */
-export function claimInLine(scope: Scope, token: string, ttlMs: number, proposal: Proposal): Request {
+export function claimQueued(scope: Scope, token: string, ttlMs: number, proposal: Proposal): Request {
   const terms = { ttlMs, withCounters: scope.isFenced, amount: scope.isFenced ? proposal : 0 };
   return new Request(QUEUED_CLAIM, scope, token, terms);
 }
@@ -273,12 +273,12 @@ export function release(scope: Scope, token: string): Request {
 }
 
 /** As `undo`, and hands over directly: the lock may be waited for. @param proposal  for who is handed it */
-export function undoInLine(scope: Scope, token: string, proposal: Proposal): Request {
+export function undoQueued(scope: Scope, token: string, proposal: Proposal): Request {
   return new Request(UNDOING_IN_LINE, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
 }
 
 /** As `release`, and hands over directly. @param proposal  for who is handed it */
-export function releaseInLine(scope: Scope, token: string, proposal: Proposal): Request {
+export function releaseQueued(scope: Scope, token: string, proposal: Proposal): Request {
   return new Request(RELEASING_IN_LINE, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
 }
 
@@ -303,11 +303,11 @@ export function aligning(scope: Scope, token: string, slots: string): Request {
 /** Looks at a shared lock, and at the queue of its gate. */
 export function sharedInspection(key: string): Request {
   const gate = gateKey(key);
-  return lone(SURVEY_SHARED, barely([key, gate, queueKey(gate), termsKey(gate)]), '', []);
+  return lone(SURVEY_SHARED, barely([key, gate, queueKey(gate), looksKey(gate)]), '', []);
 }
 
 export function inspection(key: string): Request {
-  return lone(INSPECT, barely([key, queueKey(key), termsKey(key)]), '', []);
+  return lone(INSPECT, barely([key, queueKey(key), looksKey(key)]), '', []);
 }
 
 /** Reads a master's clock. */

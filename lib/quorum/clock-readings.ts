@@ -9,7 +9,7 @@ import { clockOf } from '../protocol/replies.js';
 import { clockReading } from '../protocol/request.js';
 
 /** How often readings are looked at, in ms: a claim that comes sooner costs nothing. */
-const LOOK_MS = 1_000;
+const READ_MS = 1_000;
 
 export class ClockReadings {
   readonly #nodes: readonly Node[];
@@ -19,7 +19,7 @@ export class ClockReadings {
   readonly #asked = new Set<Node>();
   /** Each stops the watch for a first connection. */
   readonly #stops: (() => void)[] = [];
-  #lookAtMs = -Infinity;
+  #readAtMs = -Infinity;
 
   constructor(nodes: readonly Node[], clocks: MasterClocks, clock: Clock) {
     this.#nodes = nodes;
@@ -38,8 +38,8 @@ export class ClockReadings {
   /** Behind a claim: reads those clocks again whose last reading is old. */
   refresh(): void {
     const nowMs = this.#clock.earliest();
-    if (nowMs < this.#lookAtMs) return;
-    this.#lookAtMs = nowMs + LOOK_MS;
+    if (nowMs < this.#readAtMs) return;
+    this.#readAtMs = nowMs + READ_MS;
     for (const node of this.#nodes) if (node.isHealthy && this.#clocks.isStale(node.index)) this.#read(node);
   }
 

@@ -7,7 +7,7 @@ import type { Request } from '../protocol/request.js';
 import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
 
 /** What one master said. */
-export type Look =
+export type SurveyAnswer =
   | { readonly kind: 'answered'; readonly reply: unknown }
   | { readonly kind: 'unknown'; readonly cause: Error };
 
@@ -16,7 +16,7 @@ export interface SurveyHooks {
    * Whether these answers, by the master's index, are all that is needed; undefined for one that is missing. Without it,
    * all are waited for.
    */
-  readonly isEnough?: (looks: readonly (Look | undefined)[]) => boolean;
+  readonly isEnough?: (answers: readonly (SurveyAnswer | undefined)[]) => boolean;
   /** Called with each reply as it comes in. */
   readonly onReply?: (node: Node, reply: unknown) => void;
 }
@@ -35,17 +35,17 @@ export async function survey(
   nodes: readonly Node[],
   timers: Timers,
   { isEnough = () => false, nodeTimeoutMs, onReply, request }: Question,
-): Promise<readonly Look[]> {
-  const looks: (Look | undefined)[] = nodes.map(() => undefined);
+): Promise<readonly SurveyAnswer[]> {
+  const answers: (SurveyAnswer | undefined)[] = nodes.map(() => undefined);
   await new Promise<void>((resolve) => {
     let timer: Timer | undefined = undefined;
     let pending = nodes.length;
-    const note = (node: Node, look: Look): void => {
-      if (looks[node.index] !== undefined) return;
-      looks[node.index] = look;
+    const note = (node: Node, answer: SurveyAnswer): void => {
+      if (answers[node.index] !== undefined) return;
+      answers[node.index] = answer;
       pending--;
       if (pending === 0) timer?.cancel();
-      if (pending === 0 || isEnough(looks)) resolve();
+      if (pending === 0 || isEnough(answers)) resolve();
     };
     const sink: Sink = {
       isWanted: true,
@@ -67,5 +67,5 @@ export async function survey(
     });
     if (pending === 0) timer.cancel();
   });
-  return looks.map((look) => look ?? { kind: 'unknown', cause: NOT_AWAITED });
+  return answers.map((answer) => answer ?? { kind: 'unknown', cause: NOT_AWAITED });
 }

@@ -4,7 +4,7 @@
  */
 import { invalidArgument } from '../runtime/errors.js';
 
-interface Place {
+interface Master {
   readonly name: string;
   readonly isCluster: boolean;
   readonly keyPrefix: string;
@@ -18,8 +18,8 @@ export function hashTag(key: string): string {
 }
 
 /** @throws RedlockError `INVALID_ARGUMENT` if the keys are in several slots of a cluster */
-export function checkOneSlot(keys: readonly string[], places: readonly Place[]): void {
-  for (const { name, isCluster, keyPrefix } of places) {
+export function checkOneSlot(keys: readonly string[], masters: readonly Master[]): void {
+  for (const { name, isCluster, keyPrefix } of masters) {
     if (!isCluster) continue;
     const tags = new Set(keys.map((key) => hashTag(keyPrefix + key)));
     if (tags.size <= 1) continue;

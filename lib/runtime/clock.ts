@@ -322,7 +322,7 @@ class DeadlineQueue {
    * When the real timer is due: never later than the first deadline. It stays set when all deadlines are cancelled, and is in
    * the past from the moment it fires until the search for due deadlines.
    */
-  #looksAtMs = Infinity;
+  #checksAtMs = Infinity;
   /** Counts the turns of the event loop in which deadlines are set. */
   #turn = 0;
   /** When the first deadline of this turn was set; undefined until then. */
@@ -345,7 +345,7 @@ class DeadlineQueue {
     if (last === undefined) this.#first = deadline;
     else last.next = deadline;
     this.#last = deadline;
-    if (atMs < this.#looksAtMs) this.#arm(atMs, delayMs);
+    if (atMs < this.#checksAtMs) this.#arm(atMs, delayMs);
     return deadline;
   }
 
@@ -377,7 +377,7 @@ class DeadlineQueue {
 
   #arm(atMs: number, delayMs: number): void {
     if (this.#handle !== undefined) this.#loop.clearTimeout(this.#handle);
-    this.#looksAtMs = atMs;
+    this.#checksAtMs = atMs;
     this.#handle = this.#loop.setTimeout(() => this.#fire(), Math.ceil(Math.max(delayMs, 0)));
     this.#handle.unref();
   }
@@ -385,10 +385,10 @@ class DeadlineQueue {
   #fire(): void {
     this.#handle = undefined;
     // Timers run before sockets are read; the check phase comes after.
-    this.#loop.setImmediate(() => this.#look());
+    this.#loop.setImmediate(() => this.#check());
   }
 
-  #look(): void {
+  #check(): void {
     const nowMs = this.#loop.now();
     try {
       for (let next = this.#first; next !== undefined && next.atMs <= nowMs; next = this.#first) {
@@ -396,7 +396,7 @@ class DeadlineQueue {
         next.callback();
       }
     } finally {
-      this.#looksAtMs = Infinity;
+      this.#checksAtMs = Infinity;
       const first = this.#first;
       if (first !== undefined) this.#arm(first.atMs, first.atMs - nowMs);
     }

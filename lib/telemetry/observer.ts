@@ -18,7 +18,7 @@ export interface AcquisitionObserver {
 }
 
 /** What an observer sees of a lease: not the token. */
-export interface ObservedLease {
+export interface LeaseFacts {
   readonly resources: readonly string[];
   readonly kind: Kind;
   /** When it was granted, by the instance's clock. */
@@ -48,12 +48,12 @@ export interface LeaseObserver {
   /** Whether a release has to go through `release`. */
   readonly hearsReleases: boolean;
   /** An extension begins. */
-  extension(lease: ObservedLease, by: 'renewal' | 'extend', ttlMs: number): ExtensionObserver;
-  lost(lease: ObservedLease, error: RedlockError): void;
+  extension(lease: LeaseFacts, by: 'renewal' | 'extend', ttlMs: number): ExtensionObserver;
+  lost(lease: LeaseFacts, error: RedlockError): void;
   /** It is given back; only counted unless `hearsReleases`. */
   released(): void;
-  release(lease: ObservedLease, release: Release): Promise<void>;
-  givenAway(lease: ObservedLease): void;
+  release(lease: LeaseFacts, release: Release): Promise<void>;
+  givenAway(lease: LeaseFacts): void;
 }
 
 /** Follows one master. */

@@ -5,14 +5,14 @@ import { ACQUIRE, EXTEND, type ExtendMessage, RELEASE, type ReleaseMessage } fro
 import { Counts } from './counts.js';
 import type { ExtensionEvent, RedlockEvents } from './events.js';
 import type { EventHub } from '../runtime/event-hub.js';
-import type { Observed } from './observed.js';
-import { type AcquisitionFacts, ObservedAcquisition } from './observed-acquisition.js';
+import type { TelemetryParts } from './telemetry-parts.js';
+import { type AcquisitionFacts, AcquisitionTelemetry } from './acquisition-telemetry.js';
 import type {
   AcquisitionObserver,
   ExtensionObserver,
   LeaseObserver,
   NodeObserver,
-  ObservedLease,
+  LeaseFacts,
   Release,
 } from './observer.js';
 
@@ -22,28 +22,28 @@ interface ExtensionFacts {
   readonly ttlMs: number;
 }
 
-class ObservedExtension implements ExtensionObserver {
-  readonly #observed: Observed;
-  readonly #lease: ObservedLease;
+class ExtensionTelemetry implements ExtensionObserver {
+  readonly #parts: TelemetryParts;
+  readonly #lease: LeaseFacts;
   readonly #facts: ExtensionFacts & { readonly attempts: number };
   readonly #startedAtMs: number;
   /** Undefined where no tracer listened as it began. */
   readonly #message: ExtendMessage | undefined;
 
-  constructor(observed: Observed, lease: ObservedLease, facts: ExtensionFacts) {
-    this.#observed = observed;
+  constructor(parts: TelemetryParts, lease: LeaseFacts, facts: ExtensionFacts) {
+    this.#parts = parts;
     this.#lease = lease;
     this.#facts = { ...facts, attempts: lease.failures + 1 };
-    this.#startedAtMs = observed.clock.earliest();
+    this.#startedAtMs = parts.clock.earliest();
     if (!EXTEND.isHeard) return;
     const { kind, resources } = lease;
-    const redlock = observed.instance;
+    const redlock = parts.instance;
     this.#message = { redlock, resources, kind: kind.name, tally: [], elapsedMs: 0, ...this.#facts };
     EXTEND.begin(this.#message);
   }
 
   extended(answers: Answers | undefined): void {
-    const { counts, events, nodes } = this.#observed;
+    const { counts, events, nodes } = this.#parts;
     counts.renewed++;
     const tally = answers === undefined ? [] : tallyOf(answers, nodes);
     if (events.has('renewed')) events.tell('renewed', this.#event(tally));
@@ -51,7 +51,7 @@ class ObservedExtension implements ExtensionObserver {
   }
 
   failed(error: RedlockError, answers: Answers): void {
-    const { counts, events, nodes } = this.#observed;
+    const { counts, events, nodes } = this.#parts;
     counts.renewalsFailed++;
     const tally = tallyOf(answers, nodes);
     if (events.has('renewalFailed')) events.tell('renewalFailed', { ...this.#event(tally), cause: error });
@@ -75,11 +75,11 @@ class ObservedExtension implements ExtensionObserver {
   }
 
   get #elapsedMs(): number {
-    return Math.round(this.#observed.clock.earliest() - this.#startedAtMs);
+    return Math.round(this.#parts.clock.earliest() - this.#startedAtMs);
   }
 
   get #remainingMs(): number {
-    return Math.max(0, this.#lease.validUntilMs - Math.round(this.#observed.clock.earliest()));
+    return Math.max(0, this.#lease.validUntilMs - Math.round(this.#parts.clock.earliest()));
   }
 }
 
@@ -104,12 +104,12 @@ class UnheardExtension implements ExtensionObserver {
 
 export class Telemetry implements LeaseObserver, NodeObserver {
   readonly counts = new Counts();
-  readonly #observed: Observed;
+  readonly #parts: TelemetryParts;
   readonly #events: EventHub<RedlockEvents>;
   readonly #unheard: ExtensionObserver;
 
-  constructor(given: Omit<Observed, 'counts'>) {
-    this.#observed = { ...given, counts: this.counts };
+  constructor(given: Omit<TelemetryParts, 'counts'>) {
+    this.#parts = { ...given, counts: this.counts };
     this.#events = given.events;
     this.#unheard = new UnheardExtension(this.counts);
   }
@@ -132,8 +132,8 @@ export class Telemetry implements LeaseObserver, NodeObserver {
 
   /** Settles as `run` does. */
   async acquire<T>(facts: AcquisitionFacts, run: (observer: AcquisitionObserver) => Promise<T>): Promise<T> {
-    const acquisition = new ObservedAcquisition(this.#observed, facts);
-    const observed = async (): Promise<T> => {
+    const acquisition = new AcquisitionTelemetry(this.#parts, facts);
+    const reporting = async (): Promise<T> => {
       try {
         return await run(acquisition);
       } catch (error) {
@@ -141,16 +141,16 @@ export class Telemetry implements LeaseObserver, NodeObserver {
         throw error;
       }
     };
-    return ACQUIRE.isHeard ? acquisition.trace(observed) : observed();
+    return ACQUIRE.isHeard ? acquisition.trace(reporting) : reporting();
   }
 
-  extension(lease: ObservedLease, by: 'renewal' | 'extend', ttlMs: number): ExtensionObserver {
+  extension(lease: LeaseFacts, by: 'renewal' | 'extend', ttlMs: number): ExtensionObserver {
     const events = this.#events;
     const isHeard = events.has('renewed') || events.has('renewalFailed') || EXTEND.isHeard;
-    return isHeard ? new ObservedExtension(this.#observed, lease, { by, ttlMs }) : this.#unheard;
+    return isHeard ? new ExtensionTelemetry(this.#parts, lease, { by, ttlMs }) : this.#unheard;
   }
 
-  lost(lease: ObservedLease, cause: RedlockError): void {
+  lost(lease: LeaseFacts, cause: RedlockError): void {
     this.counts.lost++;
     if (!this.#events.has('lost')) return;
     const { kind, resources } = lease;
@@ -162,8 +162,8 @@ export class Telemetry implements LeaseObserver, NodeObserver {
     this.counts.released++;
   }
 
-  async release(lease: ObservedLease, release: Release): Promise<void> {
-    const { clock, instance, nodes } = this.#observed;
+  async release(lease: LeaseFacts, release: Release): Promise<void> {
+    const { clock, instance, nodes } = this.#parts;
     const { kind, resources } = lease;
     const [startedAtMs, heldMs] = [clock.earliest(), this.#heldMs(lease)];
     const redlock = instance;
@@ -180,7 +180,7 @@ export class Telemetry implements LeaseObserver, NodeObserver {
     this.#events.tell('released', event);
   }
 
-  givenAway(lease: ObservedLease): void {
+  givenAway(lease: LeaseFacts): void {
     this.counts.givenAway++;
     if (!this.#events.has('released')) return;
     const { kind, resources } = lease;
@@ -205,7 +205,7 @@ export class Telemetry implements LeaseObserver, NodeObserver {
     if (this.#events.has('closed')) this.#events.tell('closed', { elapsedMs: Math.round(elapsedMs), held });
   }
 
-  #heldMs({ sinceMs }: ObservedLease): number {
-    return Math.max(0, Math.round(this.#observed.clock.earliest() - sinceMs));
+  #heldMs({ sinceMs }: LeaseFacts): number {
+    return Math.max(0, Math.round(this.#parts.clock.earliest() - sinceMs));
   }
 }

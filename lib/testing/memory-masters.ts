@@ -244,7 +244,7 @@ class MemoryLink implements Transport {
   readonly #listeners = new Set<() => void>();
   readonly #timers: Timers;
   /** Its push connections. */
-  readonly #lines = new Set<MemoryPushConnection>();
+  readonly #connections = new Set<MemoryPushConnection>();
   #isClosed = false;
 
   constructor(master: Master, timers: Timers) {
@@ -289,25 +289,25 @@ class MemoryLink implements Transport {
   }
 
   subscribe(channel: string, listener: PushListener): Subscription {
-    const line = new MemoryPushConnection(this.#master, this.#timers, channel, listener, () =>
-      this.#lines.delete(line),
+    const connection = new MemoryPushConnection(this.#master, this.#timers, channel, listener, () =>
+      this.#connections.delete(connection),
     );
-    this.#lines.add(line);
-    return line;
+    this.#connections.add(connection);
+    return connection;
   }
 
   open(): void {
     this.#master.links.add(this);
     this.#noteLoss();
     this.#changed();
-    for (const line of this.#lines) line.connect();
+    for (const connection of this.#connections) connection.connect();
   }
 
   lose(): void {
     this.#noteLoss();
     this.#toServer.clear();
     this.#break();
-    for (const line of [...this.#lines]) line.lose('the push connection was lost');
+    for (const connection of [...this.#connections]) connection.lose('the push connection was lost');
   }
 
   /** Commands that were sent still arrive. */
@@ -315,7 +315,7 @@ class MemoryLink implements Transport {
     this.#isClosed = true;
     this.#master.links.delete(this);
     this.#break();
-    for (const line of [...this.#lines]) line.close();
+    for (const connection of [...this.#connections]) connection.close();
   }
 
   #reply(pending: Pending, delayMs: number, settle: () => void): void {

@@ -18,7 +18,7 @@ export function atExit(cleanUp: CleanUp): () => void {
 function install(): void {
   installed = true;
   process.on('exit', runAll);
-  // first in line: a caller's `once` handler that ran before would no longer be counted
+  // first in the queue: a caller's `once` handler that ran before would no longer be counted
   for (const signal of SIGNALS) process.prependListener(signal, onSignal);
 }
 

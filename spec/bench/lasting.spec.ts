@@ -42,7 +42,7 @@ describe('bench: a load that lasts', () => {
     expect(grown(levels(list, false))).to.deep.equal([]);
   });
 
-  it('one sample out of line is no growth', () => {
+  it('one sample outside the queue is no growth', () => {
     const list = samples((round) => (round === 11 ? { heapBytes: 60 * MB, sockets: 9, keys: 9_000 } : {}));
     expect(grown(levels(list, false))).to.deep.equal([]);
   });

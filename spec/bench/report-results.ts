@@ -129,7 +129,7 @@ export function results(over: Partial<Results> = {}): Results {
     ],
     crashes: [
       { contender: 'quorate', crash: 'nobody', delayMs: { median: 2.5, min: 2, max: 3 } },
-      { contender: 'quorate', crash: 'in line', delayMs: { median: 3.5, min: 3, max: 99.5 } },
+      { contender: 'quorate', crash: 'in the queue', delayMs: { median: 3.5, min: 3, max: 99.5 } },
       { contender: 'quorate', crash: 'once told', delayMs: { median: 1_004, min: 1_003, max: 1_005 } },
     ],
     steps: [

@@ -116,7 +116,7 @@ describe('bench: tables', () => {
   it('scenarios that were not run leave no empty table', () => {
     const text = toText(results({ loads: [], contention: [], crashes: [], steps: [], memory: [] }));
     expect(text).to.not.match(
-      /In sequence|One key|Hand-overs|Waiting in line|is killed|for one step|Heap per held/,
+      /In sequence|One key|Hand-overs|Waiting in the queue|is killed|for one step|Heap per held/,
     );
     expect(text).to.include('The package');
   });

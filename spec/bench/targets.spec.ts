@@ -70,7 +70,7 @@ describe('bench: targets for waiting in queues', () => {
   it('killed in the queue: the longest of all rounds counts; after its push: what it is more than usual', () => {
     const crash = (usual: number, dead: number, told: number): Results['crashes'] => [
       { contender: 'quorate', crash: 'nobody', delayMs: exactly(usual) },
-      { contender: 'quorate', crash: 'in line', delayMs: { median: 1, min: 1, max: dead } },
+      { contender: 'quorate', crash: 'in the queue', delayMs: { median: 1, min: 1, max: dead } },
       { contender: 'quorate', crash: 'once told', delayMs: exactly(told) },
     ];
     expect(Object.values(of([], crash(5, 100, 1_005)))).to.deep.equal([true, true]);
@@ -79,7 +79,8 @@ describe('bench: targets for waiting in queues', () => {
 
   it('what was not measured, or failed, is no target', () => {
     const { figures: _, ...failed } = row({});
-    expect(of([{ ...failed, trouble: 'hangs' }], [{ contender: 'quorate', crash: 'in line', trouble: 'x' }]))
-      .to.be.empty;
+    expect(
+      of([{ ...failed, trouble: 'hangs' }], [{ contender: 'quorate', crash: 'in the queue', trouble: 'x' }]),
+    ).to.be.empty;
   });
 });

@@ -1,8 +1,8 @@
 import { sharedSuite } from './shared-suite.js';
-import { lineSuite } from './line-suite.js';
+import { queueSuite } from './queue-suite.js';
 import { chaosSuite } from './suite.js';
 import { wide } from '../support/breadth.js';
 
 chaosSuite('process');
-lineSuite('process', wide(process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [5], []));
+queueSuite('process', wide(process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [5], []));
 sharedSuite('process', wide(process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [3], []));

@@ -1,5 +1,5 @@
 import { sharedSuite } from '../chaos/shared-suite.js';
-import { lineSuite } from '../chaos/line-suite.js';
+import { queueSuite } from '../chaos/queue-suite.js';
 import { chaosSuite } from '../chaos/suite.js';
 import { needs } from '../support/parts.js';
 
@@ -8,6 +8,6 @@ describe('containers', () => {
     needs(this, 'Docker');
   });
   chaosSuite('container');
-  lineSuite('container', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [3]);
+  queueSuite('container', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [3]);
   if (process.env['QUORATE_CHAOS'] === 'all') sharedSuite('container', [3]);
 });

@@ -1,12 +1,12 @@
 /** Grants of acquisitions: valid when they are given, and followed by what takes them back. */
 import { expect } from 'chai';
-import { releaseInLine } from '../../lib/protocol/request.js';
+import { releaseQueued } from '../../lib/protocol/request.js';
 import { validUntilMs } from '../../lib/protocol/validity.js';
 import { type AcquisitionBench, acquisitionBench, DRIFT_FACTOR } from '../support/acquisition-bench.js';
 import { kindOf, plainScope } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
-import { hold, OTHER } from '../support/line-bench.js';
+import { hold, OTHER } from '../support/queue-bench.js';
 import { rejection } from '../support/rejection.js';
 
 const TTL_MS = 10_000;
@@ -14,11 +14,11 @@ const VALID_MS = validUntilMs(0, TTL_MS, DRIFT_FACTOR);
 
 async function handOver(masters: readonly FakeMaster[]): Promise<void> {
   for (const master of masters)
-    await master.call(releaseInLine(plainScope('r'), OTHER, master.micros()).command);
+    await master.call(releaseQueued(plainScope('r'), OTHER, master.micros()).command);
 }
 
-/** It waits in line behind another. */
-async function inLine(): Promise<
+/** It waits in the queue behind another. */
+async function inQueue(): Promise<
   AcquisitionBench & { readonly wait: ReturnType<AcquisitionBench['acquire']> }
 > {
   const bench = acquisitionBench(true);
@@ -30,7 +30,7 @@ async function inLine(): Promise<
 
 describe('acquisition: a lease that was handed over', () => {
   it('may be kept by masters for as long as a place and a vote after it', async () => {
-    const { masters, time, wait } = await inLine();
+    const { masters, time, wait } = await inQueue();
     await handOver(masters);
     const grant = await wait;
     expect(grant.expiredByMs - time.now()).to.be.above(70_000);
@@ -54,7 +54,7 @@ describe('acquisition: a lease that was handed over', () => {
 
   it('is valid when it is granted, if the process stalls for all of its validity at any step between', async () => {
     for (let steps = 0; steps < 40; steps++) {
-      const { grantedAtMs, masters, time, wait } = await inLine();
+      const { grantedAtMs, masters, time, wait } = await inQueue();
       wait.catch(() => undefined);
       void handOver(masters);
       for (let step = 0; step < steps; step++) await Promise.resolve();

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { type AcquisitionBench, acquisitionBench } from '../support/acquisition-bench.js';
 import { type CommandKind, kindOf, kindsSentTo, tokenOf } from '../support/commands.js';
 import { settle } from '../support/fake-time.js';
-import { hold, letGo, OTHER } from '../support/line-bench.js';
+import { hold, letGo, OTHER } from '../support/queue-bench.js';
 
 /** Asks once for the lock, which another holds. */
 async function isRefused({ acquire, masters }: AcquisitionBench): Promise<void> {
@@ -64,7 +64,7 @@ describe('acquisition: what the first attempt met', () => {
     expect(await firstOf(bench)).to.equal('claim');
   });
 
-  it('a claim in line that got no answers says nothing about that', async () => {
+  it('a claim in the queue that got no answers says nothing about that', async () => {
     const bench = acquisitionBench(true);
     await likelyHeld(bench);
     for (const master of bench.masters) {

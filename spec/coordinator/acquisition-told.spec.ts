@@ -1,10 +1,10 @@
 /** What an acquisition tells as it goes on: each attempt that fails, that it waits, and what it was granted. */
 import { expect } from 'chai';
-import { release, releaseInLine } from '../../lib/protocol/request.js';
+import { release, releaseQueued } from '../../lib/protocol/request.js';
 import { acquisitionBench as bench } from '../support/acquisition-bench.js';
 import { plainScope } from '../support/commands.js';
 import { settle } from '../support/fake-time.js';
-import { hold, OTHER } from '../support/line-bench.js';
+import { hold, OTHER } from '../support/queue-bench.js';
 import { rejection } from '../support/rejection.js';
 
 describe('acquisition: what is told of it', () => {
@@ -34,14 +34,14 @@ describe('acquisition: what is told of it', () => {
   });
 
   for (const isDirect of [true, false])
-    it(`in line, ${isDirect ? 'the votes are handed over directly' : 'a claim follows'}: granted once, by the answers there`, async () => {
+    it(`in the queue, ${isDirect ? 'the votes are handed over directly' : 'a claim follows'}: granted once, by the answers there`, async () => {
       const { acquire, masters, told } = bench(true);
       for (const master of masters) hold(master, OTHER, 'r');
       const wait = acquire();
       await settle();
       for (const master of masters) {
         const request = isDirect
-          ? releaseInLine(plainScope('r'), OTHER, master.micros())
+          ? releaseQueued(plainScope('r'), OTHER, master.micros())
           : release(plainScope('r'), OTHER);
         await master.call(request.command);
       }

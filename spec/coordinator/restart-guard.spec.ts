@@ -177,7 +177,7 @@ describe('restart guard: to the millisecond', () => {
     expect((await rejection(redlock.bootstrap())).code).to.equal('NO_QUORUM');
   });
 
-  it('N=3: a quarantined master did not look: an attempt that failed is undone there as well', async () => {
+  it('N=3: a quarantined master did not answer: an attempt that failed is undone there as well', async () => {
     const { redlock, masters } = await started(3);
     for (const master of masters) master.restart('lost');
     await refused(redlock);

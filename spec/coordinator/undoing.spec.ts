@@ -1,7 +1,7 @@
 /** What becomes of an attempt that failed: where it is undone, and what the undo sees there. */
 import { expect } from 'chai';
 import { undoingOf } from '../../lib/coordinator/undoing.js';
-import type { Line } from '../../lib/line/line.js';
+import type { Queue } from '../../lib/queue/queue.js';
 import { Node } from '../../lib/node/node.js';
 import { counterKey } from '../../lib/protocol/keys.js';
 import { scriptedClaim } from '../../lib/protocol/request.js';
@@ -19,7 +19,7 @@ describe('undoing an attempt', () => {
     [false, [0, 1, 1]],
     [true, [1, 1, 1]],
   ] as const) {
-    it(`N=3, ${isSpread ? 'in line on all masters: on each of them' : 'not in line: not where another holds it'}`, async () => {
+    it(`N=3, ${isSpread ? 'in the queue on all masters: on each of them' : 'not in the queue: not where another holds it'}`, async () => {
       const time = new FakeTime();
       const masters = [1, 2, 3].map((i) => new FakeMaster(`m${i}`, time));
       const nodes = masters.map((master, i) => new Node(master, i, time));
@@ -28,12 +28,12 @@ describe('undoing an attempt', () => {
       const round = new Round(nodes, claim, time.now(), { onLateVote: () => undefined });
       void round.ask(nodes);
       await settle();
-      const line = { isSpread, sent: [] as const } as unknown as Line; // all that is read of it
-      void undoingOf(nodes, round, line, 0, () => undefined).send();
+      const queue = { isSpread, sent: [] as const } as unknown as Queue; // all that is read of it
+      void undoingOf(nodes, round, queue, 0, () => undefined).send();
       await settle();
       const undos = masters.map((master) => kindsSentTo(master).filter((kind) => kind === 'undo').length);
       expect(undos).to.deep.equal(undone);
-      const named = masters.at(-1)?.sent.at(-1)?.args[1]; // a hand-over in line names more keys
+      const named = masters.at(-1)?.sent.at(-1)?.args[1]; // a hand-over in the queue names more keys
       expect(named).to.equal(isSpread ? '5' : '3');
     });
   }

@@ -30,7 +30,7 @@ describe('election', () => {
     });
   }
 
-  it('the next in line leads when a leader resigns, with a higher fence', async () => {
+  it('the next in the queue leads when a leader resigns, with a higher fence', async () => {
     const bench = fakeCluster(3, TERMS, { hasPushes: true });
     const [first, second, third] = [bench.redlock, bench.other('b').redlock, bench.other('c').redlock].map(
       (one) => one.election('boss'),

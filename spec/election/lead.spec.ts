@@ -153,7 +153,7 @@ describe('lead', () => {
   });
 
   for (const hasPushes of [false, true]) {
-    it(`tells of an outage, once for each, ${hasPushes ? 'in line' : 'without a line'} too`, async () => {
+    it(`tells of an outage, once for each, ${hasPushes ? 'in the queue' : 'without a line'} too`, async () => {
       const bench = fakeCluster(3, TERMS, { hasPushes });
       const { masters, time } = bench;
       const controller = new AbortController();

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Leadership } from '../../lib/election/leadership.js';
 import { resolveElection } from '../../lib/election/options.js';
 import { NOTE_DROP, NOTE_WRITE, RELEASE } from '../../lib/protocol/lua/scripts.js';
-import type { Look } from '../../lib/quorum/survey.js';
+import type { SurveyAnswer } from '../../lib/quorum/survey.js';
 import { scriptOf } from '../../lib/testing/master/execution.js';
 import { answered, FakeCoordination, SILENT } from '../support/fake-coordination.js';
 import { rejection } from '../support/rejection.js';
@@ -22,7 +22,7 @@ interface Bench extends FakeCoordination {
 }
 
 /** @param answer  of each master to the nth write */
-function bench(answer: (nth: number) => Look = () => TAKEN): Bench {
+function bench(answer: (nth: number) => SurveyAnswer = () => TAKEN): Bench {
   const coordination = new FakeCoordination(3);
   const [writes, others]: [number[], string[]] = [[], []];
   coordination.answers = ({ command }) => {

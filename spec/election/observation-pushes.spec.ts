@@ -1,6 +1,6 @@
 /** Watching by itself: what pushes and looks make it ask and tell, and when. */
 import { expect } from 'chai';
-import type { LeaderLook } from '../../lib/election/leader-look.js';
+import type { LeaderReading } from '../../lib/election/leader-reading.js';
 import { Observation } from '../../lib/election/observation.js';
 import type { Leader } from '../../lib/election/public.js';
 import type { PushListener } from '../../lib/redis/subscription.js';
@@ -9,10 +9,10 @@ import { FakeCoordination } from '../support/fake-coordination.js';
 import { type FakeTime, settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
 
-const NOBODY: LeaderLook = { kind: 'nobody' };
-const UNKNOWN: LeaderLook = { kind: 'unknown' };
+const NOBODY: LeaderReading = { kind: 'nobody' };
+const UNKNOWN: LeaderReading = { kind: 'unknown' };
 
-function leads(fence: number, remainingMs = 60_000, seq = 1): LeaderLook {
+function leads(fence: number, remainingMs = 60_000, seq = 1): LeaderReading {
   return { kind: 'leader', leader: { value: `${fence}.${seq}`, fence, seq }, remainingMs };
 }
 
@@ -29,7 +29,7 @@ interface Bench {
   /** What it told, and how it ended. */
   readonly told: string[];
   /** The looks under way are answered by that. */
-  answer(look: LeaderLook): Promise<void>;
+  answer(reading: LeaderReading): Promise<void>;
   push(index: number, text: string): void;
 }
 
@@ -48,12 +48,12 @@ function bench({ hasPushes = true, signal }: Setting = {}): Bench {
   };
   for (const node of coordination.coordinator.nodes)
     Object.assign(node, { subscribe: hasPushes ? subscribe : () => undefined });
-  const waiting: ((look: LeaderLook) => void)[] = [];
-  const look = (): Promise<LeaderLook> => {
+  const waiting: ((reading: LeaderReading) => void)[] = [];
+  const read = (): Promise<LeaderReading> => {
     looks.push(time.now() - 1_000);
     return new Promise((resolve) => waiting.push(resolve));
   };
-  const observation = new Observation({ coordination, channel: 'c', look }, signal);
+  const observation = new Observation({ coordination, channel: 'c', read }, signal);
   return {
     ...{ time, observation, coordination, listeners, closed, looks, told },
     async answer(seen) {
@@ -66,7 +66,7 @@ function bench({ hasPushes = true, signal }: Setting = {}): Bench {
 
 /** It is watched from here on; these masters push. */
 async function watched(
-  first: LeaderLook,
+  first: LeaderReading,
   open: readonly number[] = [0, 1, 2],
   setting?: Setting,
 ): Promise<Bench> {
@@ -198,7 +198,7 @@ describe('observe: what pushes tell', () => {
 describe('observe: what is told', () => {
   it('each change, and nothing twice', async () => {
     const { answer, push, told } = await watched(leads(5));
-    const changes: readonly (readonly [string, LeaderLook])[] = [
+    const changes: readonly (readonly [string, LeaderReading])[] = [
       ['v 5 2 900', leads(5, 900, 2)],
       ['v 6 2 900', leads(6, 900, 2)],
       ['v 7 1 900', leads(6, 900, 2)],

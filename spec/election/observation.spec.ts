@@ -100,7 +100,7 @@ describe('observe', () => {
     const { seen } = watch(bench);
     await settle();
     for (const master of bench.masters.slice(1)) master.state = 'lost';
-    for (const master of bench.masters.slice(1)) master.line.lose();
+    for (const master of bench.masters.slice(1)) master.connection.lose();
     await bench.time.advance(15_000);
     expect(seen).to.deep.equal(['a']);
     await bench.time.advance(30_000);
@@ -150,7 +150,7 @@ describe('observe', () => {
     await settle();
     expect(await iterator.return?.()).to.deep.equal({ done: true, value: undefined });
     expect(await waiting).to.deep.equal({ done: true, value: undefined });
-    for (const master of bench.masters) expect(master.line.isClosed).to.equal(true);
+    for (const master of bench.masters) expect(master.connection.isClosed).to.equal(true);
     expect(bench.time.pending).to.equal(0);
   });
 });

@@ -70,14 +70,14 @@ export class Postgres {
 /** One connection. What the server refuses is thrown. */
 export class Session {
   readonly #psql: Child;
-  readonly #lines: Interface;
+  readonly #connections: Interface;
   readonly #inbox: string[] = [];
   #asked = 0;
 
   constructor(psql: Child) {
     this.#psql = psql;
-    this.#lines = createInterface(psql.stdout);
-    this.#lines.on('line', (line) => this.#inbox.push(line));
+    this.#connections = createInterface(psql.stdout);
+    this.#connections.on('line', (line) => this.#inbox.push(line));
     psql.stderr.resume();
   }
 
@@ -85,7 +85,7 @@ export class Session {
   async run(text: string): Promise<string[]> {
     const end = `-- ${++this.#asked}`;
     this.#psql.stdin.write(`${text};\n\\echo :SQLSTATE\n\\echo '${end}'\n`);
-    while (!this.#inbox.includes(end)) await once(this.#lines, 'line');
+    while (!this.#inbox.includes(end)) await once(this.#connections, 'line');
     const rows = this.#inbox.splice(0, this.#inbox.indexOf(end) + 1).slice(0, -1);
     const code = rows.pop();
     if (code !== '00000') throw Object.assign(new Error(`PostgreSQL says ${code}`), { code });

@@ -164,7 +164,7 @@ describe('which tick is run', () => {
       { skipped: ['100 done'] },
     ],
     [
-      'who waited in line to look for missed ones was there for those that came meanwhile',
+      'who waited in the queue to look for missed ones was there for those that came meanwhile',
       undefined,
       { ...done(97), there: 98 },
       { missed: 'all' },

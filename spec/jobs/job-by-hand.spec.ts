@@ -290,7 +290,7 @@ describe('job: when it claims', () => {
     await job.stop();
   });
 
-  it('stop: ends a wait in line, and tells nothing of it; no further tick is run, and no wait is left', async () => {
+  it('stop: ends a wait in the queue, and tells nothing of it; no further tick is run, and no wait is left', async () => {
     const claim = (): Promise<void> => new Promise(() => undefined);
     const waiting = await started(SECOND, { claim });
     await waiting.time.advance(1_500);

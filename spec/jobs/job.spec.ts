@@ -148,14 +148,14 @@ describe('job', () => {
       return bench;
     };
 
-    it('missed skip: its tick is listed once, as soon as the next in line is handed the lock', async () => {
+    it('missed skip: its tick is listed once, as soon as the next in the queue is handed the lock', async () => {
       const bench = await killed('skip');
       expect(bench.ran).to.have.lengthOf(1);
       expect(bench.told.filter((one) => one.includes('missed'))).to.have.lengthOf(1);
       expect(bench.told.find((one) => one.includes('missed'))).to.match(/interrupted$/);
     });
 
-    it('missed once: its tick is run again, by the next in line', async () => {
+    it('missed once: its tick is run again, by the next in the queue', async () => {
       const bench = await killed('once');
       expect(bench.ran).to.have.lengthOf(2);
       expect(bench.ran[1]).to.equal(bench.ran[0]);

@@ -171,7 +171,7 @@ describe('Lease.giveAway and Redlock.adopt', () => {
     const leftMs = lease.remainingMs();
     const { token } = lease.giveAway();
     const decline = (): number => {
-      for (const master of masters) master.line.tell(`g ${Number.MAX_SAFE_INTEGER} ${token} r`);
+      for (const master of masters) master.connection.tell(`g ${Number.MAX_SAFE_INTEGER} ${token} r`);
       return masters.flatMap(kindsSentTo).filter((kind) => kind === 'yield').length;
     };
     void redlock.acquire('r', { waitMs: 60_000 }); // keeps push connections open

@@ -1,7 +1,7 @@
 /** Notes over all masters: when a write counts, which readings count, and what the errors tell. */
 import { expect } from 'chai';
 import { RedlockError } from '../../lib/runtime/errors.js';
-import type { Look } from '../../lib/quorum/survey.js';
+import type { SurveyAnswer } from '../../lib/quorum/survey.js';
 import {
   answered,
   FakeCoordination,
@@ -13,10 +13,14 @@ import {
 const NOTE = { fence: 7, seq: 1, text: 'a', lifeMs: 60_000 };
 const TAKEN = answered([1, 0, 0]);
 const ODD = answered('OK');
-const [OWN, ANOTHERS, NOBODYS] = [1, 2, 0].map((vote) => noteReply('a', { vote })) as [Look, Look, Look];
+const [OWN, ANOTHERS, NOBODYS] = [1, 2, 0].map((vote) => noteReply('a', { vote })) as [
+  SurveyAnswer,
+  SurveyAnswer,
+  SurveyAnswer,
+];
 const FOR_EVER = answered([2, -1, 100_000_000, 0, 0, 1, 1, 'a']);
 
-function notes(...answers: readonly Look[]) {
+function notes(...answers: readonly SurveyAnswer[]) {
   const coordination = new FakeCoordination(answers.length);
   coordination.answers = () => answers;
   return { notes: coordination.notesOf('j'), awaited: () => coordination.sent.map((one) => one.awaited) };
@@ -32,7 +36,7 @@ const brief = ({ tally }: RedlockError): unknown[] =>
   );
 
 /** What is read under the vote: the votes, or the error's code and tally. */
-async function under(...answers: readonly Look[]): Promise<unknown> {
+async function under(...answers: readonly SurveyAnswer[]): Promise<unknown> {
   const given = await notes(...answers).notes.readUnder('token', NODE_TIMEOUT_MS);
   if (!RedlockError.is(given)) return given.map(({ vote }) => vote);
   return [given.code, ...brief(RedlockError.is(given.cause) ? given.cause : given)];

@@ -347,7 +347,7 @@ describe('permits that masters gave differently (T-D5)', () => {
       await other('b').redlock.semaphore('r', 2).acquire(),
     ];
     for (const [i, master] of masters.entries()) {
-      // each master forgets one of the two, and would have a place
+      // each master forgets one of the two, and would have a state
       const gone = [a, b, undefined][i];
       if (gone !== undefined) master.setFields('r', { [gone.token]: undefined });
     }

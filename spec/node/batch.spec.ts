@@ -20,7 +20,7 @@ import {
   plainClaim,
   type Proposals,
   release,
-  releaseInLine,
+  releaseQueued,
   type Request,
   scriptedClaim,
   undo,
@@ -299,7 +299,7 @@ describe('batch: many requests in one call', () => {
   it('is bounded: what may hand over takes as much of it as two others', () => {
     const batch = new Batch();
     let added = 0;
-    while (added < MAX_ENTRIES && batch.add(releaseInLine(plainScope(`r${added}`), 't', 7))) added++;
+    while (added < MAX_ENTRIES && batch.add(releaseQueued(plainScope(`r${added}`), 't', 7))) added++;
     expect(added).to.equal(MAX_ENTRIES / 2);
   });
 

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import {
   noteDropping,
-  type NotePlace,
+  type NoteKeys,
   noteReading,
   noteWriting,
   readNote,
@@ -10,8 +10,8 @@ import {
 import type { Outcome } from '../../lib/protocol/quorum.js';
 import type { Request } from '../../lib/protocol/request.js';
 
-const PLACE: NotePlace = { key: 'r', noteKey: 'n', channel: 'c', marker: undefined, guardMs: 0 };
-const GUARDED: NotePlace = { ...PLACE, marker: 'm', guardMs: 50 };
+const PLACE: NoteKeys = { key: 'r', noteKey: 'n', channel: 'c', marker: undefined, guardMs: 0 };
+const GUARDED: NoteKeys = { ...PLACE, marker: 'm', guardMs: 50 };
 const FENCE = 7;
 
 /** The keys and arguments behind the script. */

@@ -1,11 +1,11 @@
 /** What is sent to wait for a lock, and how its replies are read. */
 import { expect } from 'chai';
-import { counterKey, queueKey, termsKey, turnKey } from '../../lib/protocol/keys.js';
+import { counterKey, queueKey, looksKey, turnKey } from '../../lib/protocol/keys.js';
 import { namedKeys } from '../../lib/protocol/operation.js';
 import { readQueueReply } from '../../lib/protocol/replies.js';
 import { queueing, yielding } from '../../lib/protocol/queue-request.js';
 import {
-  claimInLine,
+  claimQueued,
   inspection,
   plainClaim,
   release,
@@ -26,7 +26,7 @@ const TICKET = 1_790_000_000_000_001;
 const [ANN, BEN] = [tokenFrom('ann', '1'), tokenFrom('ben', '1')];
 const BESIDE = [queueKey('r'), turnKey('r')];
 const guarded = new SettledScope(['r'], { isFenced: true, marker: MARKER, guardMs: 5_000, kind: MUTEX });
-const IN_LINE = [...BESIDE, termsKey('r'), counterKey('r')];
+const QUEUED = [...BESIDE, looksKey('r'), counterKey('r')];
 const LOOK = { ticket: TICKET, lifeMs: 30_000, sentAtMs: 12_345.9, ttlMs: 10_000, proposal: 77 };
 const place = queueing(guarded, ANN, LOOK);
 const PLACE = `${TICKET}|30000|12345`;
@@ -64,7 +64,7 @@ describe('requests for a place in the queue', () => {
     expect(place.command).to.deep.equal({
       name: 'evalsha',
       args: [
-        ...[scriptDigest(QUEUE.source), '6', 'r', ...IN_LINE, MARKER],
+        ...[scriptDigest(QUEUE.source), '6', 'r', ...QUEUED, MARKER],
         ...[ANN, PLACE, '10000', '60000', '77', '5000'],
       ],
     });
@@ -72,7 +72,7 @@ describe('requests for a place in the queue', () => {
     expect([place.leavesVote, place.sharesCalls]).to.deep.equal([true, true]);
     const unguarded = queueing(plainScope('r'), ANN, LOOK);
     expect(unguarded.command.args.slice(1)).to.deep.equal([
-      ...['5', 'r', ...IN_LINE, ANN, PLACE, '10000', '0', '0', '-1'], // without fencing, none is proposed
+      ...['5', 'r', ...QUEUED, ANN, PLACE, '10000', '0', '0', '-1'], // without fencing, none is proposed
     ]);
     const only = reserving(guarded, ANN, TICKET, 30_000);
     expect(only.command.args.slice(8)).to.deep.equal([ANN, `${TICKET}|30000|0`, '0', '60000', '0', '5000']);
@@ -92,7 +92,7 @@ describe('requests for a place in the queue', () => {
     const request = yielding(guarded, ANN, { serial: 7, ticket: TICKET, lifeMs: 30_000, proposal: 77 });
     expect(request.command).to.deep.equal({
       name: 'evalsha',
-      args: [scriptDigest(YIELD.source), '5', 'r', ...IN_LINE, ANN, `7|${TICKET}|30000`, '77'],
+      args: [scriptDigest(YIELD.source), '5', 'r', ...QUEUED, ANN, `7|${TICKET}|30000`, '77'],
     });
     expect([request.leavesVote, request.isGuarded, request.lesson()]).to.deep.equal([
       false,
@@ -109,10 +109,10 @@ describe('requests for a place in the queue', () => {
     for (const request of [release(scope, ANN), undo(scope, ANN)])
       expect(keysIn(request.command.args)).to.deep.equal(['r', ...BESIDE]);
     expect(keysIn(release(guarded, ANN).command.args)).to.deep.equal(['r', ...BESIDE]);
-    expect(keysIn(inspection('r').command.args)).to.deep.equal(['r', queueKey('r'), termsKey('r')]);
+    expect(keysIn(inspection('r').command.args)).to.deep.equal(['r', queueKey('r'), looksKey('r')]);
     expect(keysIn(scriptedClaim(scope, ANN, 500, 0).command.args)).to.deep.equal(['r']);
-    expect(keysIn(claimInLine(scope, ANN, 500, 0).command.args)).to.deep.equal(['r', ...BESIDE]);
-    expect(claimInLine(guarded, ANN, 500, 9).command).to.deep.equal({
+    expect(keysIn(claimQueued(scope, ANN, 500, 0).command.args)).to.deep.equal(['r', ...BESIDE]);
+    expect(claimQueued(guarded, ANN, 500, 9).command).to.deep.equal({
       name: 'evalsha',
       args: [
         ...[scriptDigest(CLAIM.source), '5', 'r', ...BESIDE, counterKey('r'), MARKER],
@@ -193,7 +193,7 @@ describe('requests for a place in the queue', () => {
     await ask(tokenFrom('ben', '2'), 4);
     stop();
     await leave(BEN);
-    const left = master.names().filter((key) => key !== termsKey('r')); // which nobody named
+    const left = master.names().filter((key) => key !== looksKey('r')); // which nobody named
     expect([events, left]).to.deep.equal([['g', 'released', 'released'], []]);
   });
 });

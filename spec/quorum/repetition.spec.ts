@@ -1,4 +1,4 @@
-/** Those in line who are gone, and more of them than one call may drop: whoever gives the lock back goes on. */
+/** Those in the queue who are gone, and more of them than one call may drop: whoever gives the lock back goes on. */
 import { expect } from 'chai';
 import { queueKey, turnKey } from '../../lib/protocol/keys.js';
 import { MAX_DROPPED } from '../../lib/protocol/lua/waiting.js';
@@ -11,12 +11,12 @@ import { kindsSentTo, plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 import { wide } from '../support/breadth.js';
-import { hold, kindsOf, lineEnvironment, MINE, OTHER, waitIn } from '../support/line-bench.js';
+import { hold, kindsOf, queueBench, MINE, OTHER, waitIn } from '../support/queue-bench.js';
 
 const CALLS = 4;
 const DEAD = CALLS * MAX_DROPPED;
 
-/** So many stand in line there, before everybody else, and nobody listens for them. */
+/** So many stand in the queue there, before everybody else, and nobody listens for them. */
 function lineUpDead(master: FakeMaster, count = DEAD, key = 'r'): void {
   for (let i = 0; i < count; i++) master.addMember(queueKey(key), tokenFrom(`d${i % 9}`, String(i)), i);
   master.expire(queueKey(key), 60_000);
@@ -94,7 +94,7 @@ describe('waiters that are gone: more than one call may drop', () => {
   });
 
   it('a waiter looks again at once, until it is handed the lock: it depends on nobody else', async () => {
-    const environment = lineEnvironment(3);
+    const environment = queueBench(3);
     for (const master of environment.masters) {
       hold(master, OTHER);
       lineUpDead(master);

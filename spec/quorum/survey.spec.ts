@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { Node } from '../../lib/node/node.js';
 import { inspection } from '../../lib/protocol/request.js';
-import { type Look, survey, type SurveyHooks } from '../../lib/quorum/survey.js';
+import { type SurveyAnswer, survey, type SurveyHooks } from '../../lib/quorum/survey.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 
@@ -30,13 +30,13 @@ function bench(): Bench {
     ...{ time, masters, nodes, end },
     ask: (hooks = {}) =>
       void survey(nodes, time, { request: inspection('r'), nodeTimeoutMs: TIMEOUT_MS, ...hooks }).then(
-        (looks) => end.push(...looks.map(wordOf)),
+        (answers) => end.push(...answers.map(wordOf)),
       ),
   };
 }
 
-function wordOf(look: Look): string {
-  return look.kind === 'answered' ? 'answered' : look.cause.message;
+function wordOf(answer: SurveyAnswer): string {
+  return answer.kind === 'answered' ? 'answered' : answer.cause.message;
 }
 
 describe('survey', () => {
@@ -118,8 +118,8 @@ describe('survey', () => {
     masters[2].latencyMs = 30;
     const seen: number[] = [];
     ask({
-      isEnough(looks) {
-        seen.push(looks.filter((look) => look !== undefined).length);
+      isEnough(answers) {
+        seen.push(answers.filter((answer) => answer !== undefined).length);
         return seen.length === 2;
       },
     });

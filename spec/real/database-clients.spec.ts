@@ -118,7 +118,7 @@ for (const kind of CLIENT_KINDS) {
         await lease.release();
         await waits[0];
         expect([served, other.status]).to.deep.equal([['here'], 'held']);
-        await at(environment.strays, (hand) => hand.zcard(QUEUE)); // still in line
+        await at(environment.strays, (hand) => hand.zcard(QUEUE)); // still in the queue
         await other.release();
         await waits[1];
       });

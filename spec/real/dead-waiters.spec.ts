@@ -1,9 +1,9 @@
 /**
  * Waiters that are killed on real masters: whoever lives is served, and places of the dead do not stay. That the holder may
- * be killed as well, and when who lives is served, is shown under virtual time: `spec/simulation/crash-simulation.ts`, `spec/line/dead-waiters.spec.ts`.
+ * be killed as well, and when who lives is served, is shown under virtual time: `spec/simulation/crash-simulation.ts`, `spec/queue/dead-waiters.spec.ts`.
  */
 import { expect } from 'chai';
-import { gateKey, queueKey, termsKey, turnKey } from '../../lib/protocol/keys.js';
+import { gateKey, queueKey, looksKey, turnKey } from '../../lib/protocol/keys.js';
 import { GONE_MS } from '../../lib/protocol/lua/waiting.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
@@ -38,7 +38,7 @@ describe('waiters that are killed, on real masters', () => {
 
   const waiting = (line: string): Promise<string[][]> =>
     Promise.all(bench.hands.map((hand) => hand.zrange(queueKey(line), '0', '-1')));
-  const inLine = (line: string, count: number): Promise<void> =>
+  const inQueue = (line: string, count: number): Promise<void> =>
     eventually(async () => (await waiting(line)).every(({ length }) => length === count));
 
   for (const [kind, line, want] of wide(WANTED, WANTED.slice(0, 1))) {
@@ -46,14 +46,14 @@ describe('waiters that are killed, on real masters', () => {
       const holder = await want(await bench.lock());
       const dead = bench.program('want-for-good', String(DEAD), 'r', kind);
       const atGate = line === 'r' ? 0 : 1; // the first of them is at the door
-      await inLine(line, DEAD - atGate);
+      await inQueue(line, DEAD - atGate);
       const wait = want(await bench.lock());
-      await inLine(line, DEAD + 1 - atGate);
+      await inQueue(line, DEAD + 1 - atGate);
       dead.kill();
-      await inLine(line, 1 - atGate);
+      await inQueue(line, 1 - atGate);
       await holder.release();
       await (await wait).release();
-      await inLine(line, 0);
+      await inQueue(line, 0);
     });
   }
 
@@ -67,7 +67,7 @@ describe('waiters that are killed, on real masters', () => {
     const lock = await bench.lock();
     expect((await lock.inspect('r')).waiting).to.equal(100); // nobody knows better
     const wait = lock.acquire('r');
-    await inLine('r', 1);
+    await inQueue('r', 1);
     await eventually(async () => (await lock.inspect('r')).waiting === 1);
     await holder.release();
     await (await wait).release();
@@ -83,7 +83,7 @@ describe('waiters that are killed, on real masters', () => {
         const [seconds] = await hand.time();
         await hand.zadd(queueKey(line), 1, dead, 2, living, 3, unknown);
         const look = (agoS: number): string => `${Number(seconds) - agoS}000000`;
-        await hand.hset(termsKey(line), {
+        await hand.hset(looksKey(line), {
           [dead]: `${look(GONE_MS / 1_000 + 1)}|7|3000|0||0`,
           [living]: look(-60), // and not while this spec lasts
         });

@@ -19,13 +19,19 @@ const GARBAGE = [
 
 const WAITERS = [
   {
-    program: 'wait-in-line',
+    program: 'wait-in-queue',
     args: ['1', 'r'],
     on: 'pushes',
     connection: 'quorate-pushes',
     by: 'Redlock.connect',
   },
-  { program: 'wait-in-line', args: ['1', 'r'], on: 'commands', connection: 'quorate', by: 'Redlock.connect' },
+  {
+    program: 'wait-in-queue',
+    args: ['1', 'r'],
+    on: 'commands',
+    connection: 'quorate',
+    by: 'Redlock.connect',
+  },
   {
     program: 'wait-and-end',
     args: ['r', '6'],

@@ -1,6 +1,6 @@
 /**
  * Direct hand-over on real masters: a release gives the lock to the first waiter. That the waiter sends nothing more is shown
- * under virtual time: `spec/line/queue-wait-direct.spec.ts`.
+ * under virtual time: `spec/queue/queue-wait-direct.spec.ts`.
  */
 import { expect } from 'chai';
 import { queueKey } from '../../lib/protocol/keys.js';
@@ -32,7 +32,7 @@ interface Held {
 }
 
 class Ground extends RealBench {
-  async inLine(count: number): Promise<void> {
+  async inQueue(count: number): Promise<void> {
     for (const hand of this.hands) await eventually(async () => (await hand.zcard(QUEUE)) === count);
   }
 
@@ -48,7 +48,7 @@ class Ground extends RealBench {
   async next(before: Lease, options: RedlockOptions = {}, kind?: ClientKind): Promise<Held> {
     const lock = await this.lock(options, kind);
     const wait = lock.acquire('r');
-    await this.inLine(1);
+    await this.inQueue(1);
     await before.release();
     const lease = await wait;
     await this.votes((value) => value?.startsWith(before.token) !== true);
@@ -95,7 +95,7 @@ for (const nodes of [1, 3, 5]) {
     it('without fencing, and where a lock is free: one round trip, and no claim', async () => {
       const { lease, lock } = await environment.handed({ fencing: false });
       const wait = lock.acquire('r');
-      await environment.inLine(1);
+      await environment.inQueue(1);
       await lease.release();
       const second = await wait;
       expect(second.fence).to.equal(undefined);
@@ -108,7 +108,7 @@ for (const nodes of [1, 3, 5]) {
       const { lease } = await environment.handed();
       const waiter = await environment.lock({ handOver: 'reserve' });
       const wait = waiter.acquire('r');
-      await environment.inLine(1);
+      await environment.inQueue(1);
       const before = await environment.calls();
       await lease.release();
       const next = await wait;
@@ -133,7 +133,7 @@ for (const nodes of [1, 3, 5]) {
         if (i % 2 === 0) await new Promise((resolve) => setImmediate(resolve));
         await got.release();
       });
-      await environment.inLine(10);
+      await environment.inQueue(10);
       const leaving = locks.map((lock, i) => {
         if (i % 4 === 1) return lock.close({ releaseHeld: true });
         if (i % 4 === 3) aborts[i]?.abort();

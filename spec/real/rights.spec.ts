@@ -128,10 +128,10 @@ class Ground {
 type Work = (environment: Ground) => Promise<void>;
 
 /** One has it, one is let in after that one, another gives up. @param lockOf  the lock, of an instance of its own */
-async function takeTurns(lockOf: () => Promise<Lockable>, isInLine = true): Promise<void> {
+async function takeTurns(lockOf: () => Promise<Lockable>, isQueued = true): Promise<void> {
   const [first, second, third] = [await lockOf(), await lockOf(), await lockOf()];
   const waiting = (count: number): Promise<void> =>
-    isInLine ? eventually(async () => (await first.inspect()).waiting === count) : Promise.resolve();
+    isQueued ? eventually(async () => (await first.inspect()).waiting === count) : Promise.resolve();
   const lease = await first.acquire();
   await lease.extend(LONGER_MS);
   expect(await second.tryAcquire()).to.equal(null);

@@ -1,6 +1,6 @@
 /**
  * Read-write locks and semaphores on real masters. In which order they are served, how often those who wait ask and what a
- * grant costs is shown under virtual time: `spec/line/turnstile-gate.spec.ts`, `turnstile-door.spec.ts`, `grant-cost.spec.ts`.
+ * grant costs is shown under virtual time: `spec/queue/turnstile-gate.spec.ts`, `turnstile-door.spec.ts`, `grant-cost.spec.ts`.
  */
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';

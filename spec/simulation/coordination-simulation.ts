@@ -9,7 +9,7 @@ import { LeaderChecker } from './coordination/leader-checker.js';
 import { ELECTION, GoingOn, leadAtTheEnd, Leading, LED, Watching } from './coordination/leading.js';
 import { TickChecker } from './coordination/tick-checker.js';
 import { JOB, ONCE, Ticking } from './coordination/ticking.js';
-import { LONGEST_LIFE_MS } from '../../lib/line/queue-place.js';
+import { LONGEST_LIFE_MS } from '../../lib/queue/queue-place.js';
 import type { JobOptions } from '../../lib/jobs/public.js';
 import { drawPlan, type FaultKind } from './world/faults.js';
 import { Seeded } from './world/seeded.js';

@@ -1,5 +1,5 @@
 /**
- * A simulated run of crashes in bulk: many wait in line for one lock, half of them die at an instant, and then its holder
+ * A simulated run of crashes in bulk: many wait in the queue for one lock, half of them die at an instant, and then its holder
  * does, or lets go. Nothing else goes wrong. Whoever lives is served, within what docs/FAIRNESS.md allows for the dead (P11),
  * and places of the dead do not stay.
  */
@@ -7,7 +7,7 @@ import { Checker, type Violation } from './checker/checker.js';
 import { ServiceClock } from './checker/service.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { gateKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
-import { LONGEST_LIFE_MS } from '../../lib/line/queue-place.js';
+import { LONGEST_LIFE_MS } from '../../lib/queue/queue-place.js';
 import { RESERVE_MS } from '../../lib/protocol/lua/waiting.js';
 import { Seeded, tokenFrom } from './world/seeded.js';
 import { type Player, Stage } from './world/stage.js';

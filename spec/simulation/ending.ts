@@ -2,7 +2,7 @@
 import type { SharedChecker } from './checker/shared-checker.js';
 import type { Lease } from '../../lib/lease/public.js';
 import type { AcquireOptions } from '../../lib/input/options.js';
-import { LONGEST_LIFE_MS } from '../../lib/line/queue-place.js';
+import { LONGEST_LIFE_MS } from '../../lib/queue/queue-place.js';
 import type { Player, Stage } from './world/stage.js';
 import { describe } from './workers/worker.js';
 

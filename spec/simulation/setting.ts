@@ -64,7 +64,7 @@ const DRIFT_FACTOR = 0.01;
 /** How long one client holds the lock in a crowd, roughly. */
 const CROWD_TURN_MS = 20;
 /** The share of waiting calls that queue. */
-const IN_LINE = 0.8;
+const QUEUED = 0.8;
 
 /** How far the rates of clocks differ at most, as a fraction: nearly as far as `driftFactor` allows. */
 const DRIFT = DRIFT_FACTOR * 0.9;
@@ -148,7 +148,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     favoured: options.favoured ?? [],
   });
   const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);
-  const inLine = options.fair === false ? 0 : isCrowd ? 1 : IN_LINE;
+  const inQueue = options.fair === false ? 0 : isCrowd ? 1 : QUEUED;
   const forShared = seeded.fork('family');
   const hasShared = options.sharedLocks ?? (!isCrowd && forShared.chance(0.3));
   const permits = forShared.whole(1, 4);
@@ -169,8 +169,8 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     hasLatePushes: options.latePushes ?? seeded.fork('late pushes').chance(0.15),
     keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
     closing: isClosing ? { resources, lives: Math.ceil(calls / 2), maxTtlMs } : undefined,
-    terms: { resources, calls, maxTtlMs, mixesFencing, inLine, isCrowd },
-    sharedLocks: hasShared ? { calls, maxTtlMs, permits, inLine, isKept } : undefined,
+    terms: { resources, calls, maxTtlMs, mixesFencing, inQueue, isCrowd },
+    sharedLocks: hasShared ? { calls, maxTtlMs, permits, inQueue, isKept } : undefined,
     plan,
     wrong: hasWrong ? drawWrong(forWrong, nodes, isGuarded) : new Map(),
   };

@@ -20,7 +20,7 @@ const TURNS = 10;
 const COUNT_AFTER = 4;
 /** After this many, push connections break. */
 const CUT_AFTER = 8;
-const LONGEST_LINE_MS = 8_000;
+const LONGEST_WAIT_MS = 8_000;
 /**
  * The longest time between two holders, even while all connect again, which takes up to 400 ms. Less than a reservation.
  */
@@ -64,8 +64,8 @@ export async function takeTurns(
         if (meeting === meetings) [meeting, lastMs] = [new Meeting(waiters.length), world.nowMs];
       }
       const beginning = checker.begin();
-      const settled = checker.expect(player.client, `wait for ${resource} in line`, LONGEST_LINE_MS);
-      const options = { ttlMs: maxTtlMs, waitMs: LONGEST_LINE_MS, renew: true };
+      const settled = checker.expect(player.client, `wait for ${resource} in the queue`, LONGEST_WAIT_MS);
+      const options = { ttlMs: maxTtlMs, waitMs: LONGEST_WAIT_MS, renew: true };
       const lease = await checker.call(player.client, [resource], () =>
         player.redlock.acquire(resource, options),
       );
@@ -74,7 +74,7 @@ export async function takeTurns(
       checker.granted(player.client, lease, beginning);
       const idleMs = world.nowMs - lastMs;
       if (turns.length >= waiters.length && idleMs > LONGEST_IDLE_MS)
-        checker.fail('progress', `nobody had ${resource} for ${idleMs.toFixed(0)} ms, and all stood in line`);
+        checker.fail('progress', `nobody had ${resource} for ${idleMs.toFixed(0)} ms, and all waited`);
       const hasTried = attempts.of(lease) > 1;
       turns.push({ by: i, hasTried });
       if (hasTried) commands.tried();
@@ -214,9 +214,9 @@ class CommandCount {
     const most = ((isDirect ? 2 : 3) * nodes + 1) * turns + 2 * nodes * waiters + tries; // votes that are yielded cost one more
     const excess: string[] = [];
     if (this.#others > most)
-      excess.push(`${turns} turns in line took ${this.#others} commands, ${most} at most`);
+      excess.push(`${turns} turns in the queue took ${this.#others} commands, ${most} at most`);
     if (this.#acceptances > nodes * turns)
-      excess.push(`${turns} turns in line took ${this.#acceptances} acceptances: more than one a master`);
+      excess.push(`${turns} turns took ${this.#acceptances} acceptances: more than one a master`);
     return excess;
   }
 

@@ -1,4 +1,4 @@
-/** A lock that another client holds, and one client that waits for it in line. */
+/** A lock that another client holds, and one client that waits for it in the queue. */
 import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import type { Lease } from '../../lib/lease/public.js';
@@ -30,7 +30,7 @@ export async function held(nodes: number, options: RedlockOptions = LONG): Promi
 /** The same at every master. */
 export const all = <T>({ masters }: Bench, one: T): T[] => masters.map(() => one);
 
-/** Six times it waits in line, has it, and gives it back, and then another client has it: it is likely to be held. */
+/** Six times it waits in the queue, has it, and gives it back, and then another client has it: it is likely to be held. */
 export async function contendedLately(nodes: number): Promise<Line> {
   const line = await held(nodes);
   const others = line.other('third').redlock;

@@ -153,9 +153,9 @@ export class CallDraw {
     const watch = [draw.pick(['', ...OURS]), draw.pick(['0', '1'])];
     switch (name) {
       case 'claim': {
-        const isInLine = draw.below(2) === 0;
-        const line = isInLine ? keysOf('queue', 'turn') : [];
-        const more = isInLine ? ['1'] : [];
+        const isQueued = draw.below(2) === 0;
+        const line = isQueued ? keysOf('queue', 'turn') : [];
+        const more = isQueued ? ['1'] : [];
         return {
           keys: [...keysOf('lock'), ...line, ...counters, ...marker],
           args: [token, ttl, life, proposal, guard, ...more],

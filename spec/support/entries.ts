@@ -70,7 +70,7 @@ const SHARED = {
 
 const KINDS: Readonly<Record<string, Kind>> = {
   [ENTRY.claim]: claiming(false),
-  [ENTRY.claimInLine]: claiming(true),
+  [ENTRY.claimQueued]: claiming(true),
   [ENTRY.accept]: {
     script: ACCEPT,
     heads: 1,
@@ -92,10 +92,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   [ENTRY.undo]: withdrawal(UNDO),
   [ENTRY.release]: withdrawal(RELEASE),
-  [ENTRY.undoInLine]: inLine(UNDO),
-  [ENTRY.releaseInLine]: inLine(RELEASE),
+  [ENTRY.undoQueued]: inQueue(UNDO),
+  [ENTRY.releaseQueued]: inQueue(RELEASE),
   [ENTRY.queue]: {
-    ...inLine(QUEUE),
+    ...inQueue(QUEUE),
     heads: 3,
     rests: () => 1,
     args: ([ttl = '', life = '', proposal = ''], token, [place = ''], guard) => [
@@ -104,7 +104,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     isGuarded: true,
   },
   [ENTRY.yield]: {
-    ...inLine(YIELD),
+    ...inQueue(YIELD),
     rests: () => 1,
     args: ([proposal = ''], token, [place = '']) => [token, place, proposal],
   },
@@ -167,13 +167,13 @@ function watchers(head: readonly string[]): number {
   return head.at(-1) === '' ? 0 : 1;
 }
 
-function claiming(isInLine: boolean): Kind {
-  const more = isInLine ? ['1'] : [];
+function claiming(isQueued: boolean): Kind {
+  const more = isQueued ? ['1'] : [];
   return {
     script: CLAIM,
     heads: 3,
     hasCounters: ([, life]) => life !== '0',
-    hasQueues: isInLine,
+    hasQueues: isQueued,
     rests: () => 0,
     args: ([ttl = '', life = '', proposal = ''], token, _rest, guard) => [
       ...[token, ttl, life, proposal, guard],
@@ -196,7 +196,7 @@ function withdrawal(script: Script): Kind {
 }
 
 /** A request that may hand over directly. */
-function inLine(script: Script): Kind {
+function inQueue(script: Script): Kind {
   return {
     ...withdrawal(script),
     heads: 1,

@@ -43,7 +43,7 @@ export interface Bench {
  * N masters named m1…mN and one instance over them.
  *
  * @param kind  `isCluster`: each of them is a Redis Cluster, as instances find out when they are made; `hasPushes`:
- *   those who wait stand in line; `wall`: the wall clock of the client's machine; without it, nothing is proposed before
+ *   those who wait stand in the queue; `wall`: the wall clock of the client's machine; without it, nothing is proposed before
  *   the first reading of a master's clock
  */
 export function fakeCluster(

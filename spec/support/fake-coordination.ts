@@ -6,7 +6,7 @@ import { Notes } from '../../lib/lease/notes.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import type { Request } from '../../lib/protocol/request.js';
-import type { Look, SurveyHooks } from '../../lib/quorum/survey.js';
+import type { SurveyAnswer, SurveyHooks } from '../../lib/quorum/survey.js';
 import { NOT_AWAITED } from '../../lib/redis/server-errors.js';
 import { Cancellation } from '../../lib/runtime/cancellation.js';
 import { RedlockError, type RedlockErrorCode } from '../../lib/runtime/errors.js';
@@ -17,14 +17,14 @@ import { FakeTime } from './fake-time.js';
 const PLACE = { key: 'r', noteKey: 'n', channel: 'c', marker: undefined, guardMs: 0 } as const;
 export const NODE_TIMEOUT_MS = 200;
 
-export const answered = (reply: unknown): Look => ({ kind: 'answered', reply });
-export const SILENT: Look = { kind: 'unknown', cause: new Error('silent') };
+export const answered = (reply: unknown): SurveyAnswer => ({ kind: 'answered', reply });
+export const SILENT: SurveyAnswer = { kind: 'unknown', cause: new Error('silent') };
 
 /** What a master's note-read says under the reader's vote, or as given. */
 export function noteReply(
   text: string,
   more: { fence?: number; seq?: number; vote?: number; since?: number } = {},
-): Look {
+): SurveyAnswer {
   const { fence = text === '' ? 0 : 1, seq = text === '' ? 0 : 1, vote = 1, since = 0 } = more;
   return answered([vote, 9_000, 100_000_000, since, 0, fence, seq, text]);
 }
@@ -73,7 +73,7 @@ export class FakeCoordination implements Coordination {
   /** Requests that were sent, each with the number of answers that were awaited. */
   readonly sent: { readonly request: Request; readonly awaited: number }[] = [];
   /** What the masters answer, in their order; a spec sets it. */
-  answers: (request: Request) => readonly Look[] = () => [];
+  answers: (request: Request) => readonly SurveyAnswer[] = () => [];
   /** What `acquire` does; it gives the lease by default. */
   acquiring: () => Promise<Lease> = () => Promise.resolve(this.lease);
   /** Waits under way. */
@@ -129,15 +129,18 @@ export class FakeCoordination implements Coordination {
     cancellation.dispose();
   }
 
-  async #survey(request: Request, { isEnough = () => false }: SurveyHooks = {}): Promise<readonly Look[]> {
-    const looks: (Look | undefined)[] = this.coordinator.nodes.map(() => undefined);
+  async #survey(
+    request: Request,
+    { isEnough = () => false }: SurveyHooks = {},
+  ): Promise<readonly SurveyAnswer[]> {
+    const answers: (SurveyAnswer | undefined)[] = this.coordinator.nodes.map(() => undefined);
     let awaited = 0;
-    for (const look of this.answers(request)) {
-      looks[awaited++] = look;
-      if (isEnough(looks)) break;
+    for (const answer of this.answers(request)) {
+      answers[awaited++] = answer;
+      if (isEnough(answers)) break;
     }
     this.sent.push({ request, awaited });
     await Promise.resolve();
-    return looks.map((look) => look ?? { kind: 'unknown', cause: NOT_AWAITED });
+    return answers.map((answer) => answer ?? { kind: 'unknown', cause: NOT_AWAITED });
   }
 }

@@ -65,12 +65,12 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   mayPublish = true;
   /** Without pushes, as by default, those who wait ask the home master first. */
   hasPushes = false;
-  /** False: lines for pushes are opened by the spec. */
+  /** False: connections for pushes are opened by the spec. */
   opensLines = true;
   /** False: pushes are lost in silence. */
   deliversPushes = true;
-  /** The lines that were made, in order, those that were closed included. */
-  readonly lines: FakePushConnection[] = [];
+  /** The connections that were made, in order, those that were closed included. */
+  readonly connections: FakePushConnection[] = [];
   readonly #time: FakeTime;
   readonly #known = new Set(ALL.map(({ source }) => scriptDigest(source)));
   readonly #listeners = new Set<() => void>();
@@ -118,11 +118,11 @@ export class FakeMaster extends Keyspace implements Transport, Store {
     return this.hasPushes ? (channel, listener) => this.#subscribe(channel, listener) : undefined;
   }
 
-  /** The line that was made last. */
-  get line(): FakePushConnection {
-    const line = this.lines.at(-1);
-    if (line === undefined) throw new Error(`nobody has subscribed at ${this.name}`);
-    return line;
+  /** The connection that was made last. */
+  get connection(): FakePushConnection {
+    const connection = this.connections.at(-1);
+    if (connection === undefined) throw new Error(`nobody has subscribed at ${this.name}`);
+    return connection;
   }
 
   watch(listener: () => void): () => void {
@@ -203,9 +203,9 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   #subscribe(channel: string, listener: PushListener): FakePushConnection {
     const { channels } = this;
     const [opensByItself, delivers] = [() => this.opensLines, () => this.deliversPushes];
-    const line = new FakePushConnection({ channels, channel, opensByItself, delivers }, listener);
-    this.lines.push(line);
-    return line;
+    const connection = new FakePushConnection({ channels, channel, opensByItself, delivers }, listener);
+    this.connections.push(connection);
+    return connection;
   }
 
   #answer({ command, resolve, reject }: InFlight): void {

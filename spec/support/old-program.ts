@@ -25,14 +25,14 @@ export const COUNTER = 'counter';
 
 export class OldProgram {
   readonly #process: ChildProcess;
-  readonly #lines: AsyncIterator<string>;
+  readonly #connections: AsyncIterator<string>;
 
   private constructor(language: Language, { port, key, unit, ttlMs, pollMs = 5 }: OldProgramOptions) {
     const file = fileURLToPath(new URL(`timestamp/${FILES[language]}`, import.meta.url));
     const args = [file, port, key, unit, ttlMs, pollMs, COUNTER].map(String);
     this.#process = spawn(language, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     if (this.#process.stdout === null) throw new Error('its output is a pipe');
-    this.#lines = createInterface({ input: this.#process.stdout })[Symbol.asyncIterator]();
+    this.#connections = createInterface({ input: this.#process.stdout })[Symbol.asyncIterator]();
   }
 
   /** Starts it. A spec that does so asks first whether the language is there. */
@@ -60,7 +60,7 @@ export class OldProgram {
   }
 
   async #next(): Promise<string> {
-    const { done, value } = await this.#lines.next();
+    const { done, value } = await this.#connections.next();
     if (done === true) throw new Error('it ended without an answer');
     return value;
   }

@@ -122,7 +122,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
   },
 
   /** So many wait for one lock, each with a ticket of its own, and are served when it is their turn. */
-  async 'wait-in-line'() {
+  async 'wait-in-queue'() {
     const [count = '1', resource = 'r'] = args;
     const redlock = Redlock.connect(urls, PATIENT);
     const waits = Array.from({ length: Number(count) }, async () => {
@@ -150,7 +150,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     );
   },
 
-  /** Waits in line, and never calls `close`: its own clients, of ioredis 6 or 5, are all that keeps it alive. */
+  /** Waits in the queue, and never calls `close`: its own clients, of ioredis 6 or 5, are all that keeps it alive. */
   async 'wait-and-end'() {
     const clients = urls.map((url) => (args[1] === '5' ? new Redis5(url) : new Redis(url)));
     const redlock = new Redlock(clients, PATIENT);

@@ -95,7 +95,7 @@ const PROGRAMS = fileURLToPath(new URL('programs.ts', import.meta.url));
 /** A process of its own that runs one of spec/support/programs.ts. */
 export class Program {
   readonly process: ChildProcess;
-  readonly #lines: Interface;
+  readonly #connections: Interface;
   readonly #said: string[] = [];
 
   constructor(name: string, ...args: readonly string[]) {
@@ -103,8 +103,8 @@ export class Program {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     if (this.process.stdout === null) throw new Error('its output is a pipe');
-    this.#lines = createInterface({ input: this.process.stdout });
-    this.#lines.on('line', (line) => this.#said.push(line));
+    this.#connections = createInterface({ input: this.process.stdout });
+    this.#connections.on('line', (line) => this.#said.push(line));
   }
 
   /** What it wrote so far, line by line. */
@@ -119,7 +119,7 @@ export class Program {
       if (line !== undefined) return line;
       if (this.process.exitCode !== null)
         throw new Error(`it ended without saying ${beginning}: ${this.#said.join('; ')}`);
-      await Promise.race([once(this.#lines, 'line'), once(this.process, 'exit')]);
+      await Promise.race([once(this.#connections, 'line'), once(this.process, 'exit')]);
     }
   }
 

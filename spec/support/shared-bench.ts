@@ -87,7 +87,7 @@ export class SharedBench {
     return this.masters.map((master) => this.#nameOf(master.value(GATE) ?? ''));
   }
 
-  /** Who stands in line behind the head, in order. */
+  /** Who stands in the queue behind the head, in order. */
   queueAt(master: FakeMaster | undefined): string[] {
     const members = master?.members(queueKey(GATE)) ?? [];
     return members === WRONG_TYPE ? [] : members.map(({ name }) => this.#nameOf(name));

@@ -1,4 +1,4 @@
-/** Masters in memory: those who wait stand in line, as on real ones. */
+/** Masters in memory: those who wait stand in the queue, as on real ones. */
 import { expect } from 'chai';
 import sinon from 'sinon';
 import type { RedlockOptions } from '../../lib/input/options.js';

@@ -19,7 +19,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     await redlock.acquire('r', { waitMs: 0 }).catch(() => undefined);
   },
 
-  /** Who waits in line gets it when the other's lease runs out; nothing else happens meanwhile. */
+  /** Who waits in the queue gets it when the other's lease runs out; nothing else happens meanwhile. */
   async waiting() {
     const other = masters.redlock({ ttlMs: 400 });
     for (const master of masters.list) master.latencyMs = 5;

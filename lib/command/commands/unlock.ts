@@ -39,7 +39,7 @@ export async function unlock(args: Arguments): Promise<number> {
   try {
     const shown = await see(connection, name);
     const { keyPrefix, clients } = connection;
-    const { seen, silent } = await lookFor(connection, keyPrefix + name);
+    const { seen, silent } = await findHolder(connection, keyPrefix + name);
     const held = seen.filter(({ holders }) => holders.tokens.length > 0);
     const quorum = quorumOf(clients.length);
     if (seen.length < quorum)
@@ -67,7 +67,7 @@ export async function unlock(args: Arguments): Promise<number> {
   }
 }
 
-async function lookFor(
+async function findHolder(
   { clients }: Connection,
   key: string,
 ): Promise<{ readonly seen: readonly Seen[]; readonly silent: number }> {

@@ -47,11 +47,11 @@ class Connecting {
     this.#transports = transports;
     this.#timers = timers;
     this.#timer = timers.wait(QUORUM_MS, this.end);
-    this.#unwatch = transports.map((transport) => transport.watch(this.#look));
-    this.#look();
+    this.#unwatch = transports.map((transport) => transport.watch(this.#check));
+    this.#check();
   }
 
-  readonly #look = (): void => {
+  readonly #check = (): void => {
     const states = this.#transports.map(({ state }) => state);
     if (!states.includes('opening')) return this.end();
     const ready = states.filter((state) => state === 'ready').length;

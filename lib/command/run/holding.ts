@@ -81,7 +81,7 @@ class Holding {
     signals.passTo((signal) => this.group.signal(signal));
     held.signal.addEventListener('abort', this.#onLost, { once: true });
     if (held.signal.aborted) this.#onLost();
-    else this.#lookLater();
+    else this.#checkLater();
   }
 
   close(): void {
@@ -96,7 +96,7 @@ class Holding {
     return { termAtMs: endMs + BEFORE_END_MS - this.#killAfterMs, killAtMs: endMs };
   }
 
-  #lookLater(): void {
+  #checkLater(): void {
     const beganMs = this.#clock.now();
     this.#timer = this.#timers.background(this.#held.ttlMs / LOOKS_IN_TTL, () => {
       if (this.isLost || this.#clock.now() < beganMs) return;
@@ -105,7 +105,7 @@ class Holding {
         this.#bounds = bounds;
         this.group.bounds = bounds;
       }
-      this.#lookLater();
+      this.#checkLater();
     });
   }
 

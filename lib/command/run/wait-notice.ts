@@ -27,12 +27,12 @@ export class WaitNotice {
   readonly #environment: WaitNoticeEnvironment;
   #timer: Timer;
   #isOver = false;
-  #looks = 0;
+  #checks = 0;
   #toldId: string | undefined;
 
   constructor(environment: WaitNoticeEnvironment) {
     this.#environment = environment;
-    this.#timer = environment.timers.background(FIRST_MS, () => void this.#look());
+    this.#timer = environment.timers.background(FIRST_MS, () => void this.#check());
   }
 
   /** The wait is over: nothing more is said. */
@@ -41,7 +41,7 @@ export class WaitNotice {
     this.#timer.cancel();
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { look, tell, timers } = this.#environment;
     const sight = await look().catch(() => undefined); // the call itself reports what is wrong
     if (this.#isOver) return;
@@ -49,7 +49,7 @@ export class WaitNotice {
       this.#toldId = sight.id;
       tell(sight.text);
     }
-    this.#looks++;
-    this.#timer = timers.background(this.#looks < MANY ? OFTEN_MS : SELDOM_MS, () => void this.#look());
+    this.#checks++;
+    this.#timer = timers.background(this.#checks < MANY ? OFTEN_MS : SELDOM_MS, () => void this.#check());
   }
 }

@@ -48,7 +48,7 @@ class Watchdog {
         return this.#start(order.command);
       case 'bounds':
         if (!this.#isCut) this.#bounds = order.bounds;
-        return this.#look();
+        return this.#check();
       case 'signal':
         this.#signal(order.signal);
     }
@@ -65,11 +65,11 @@ class Watchdog {
     child.once('exit', (exitCode, signal) => void this.#onExit(exitCode, signal));
     if (child.pid === undefined) return;
     this.#tell({ kind: 'started', group: child.pid });
-    this.#look();
+    this.#check();
   }
 
   /** Waits for the next deadline. Orders that arrived while this process was stopped are read before it acts. */
-  #look(): void {
+  #check(): void {
     this.#timer?.cancel();
     if (this.#child === undefined) return;
     const { termAtMs, killAtMs } = this.#bounds;
@@ -89,7 +89,7 @@ class Watchdog {
       this.#signal('SIGTERM');
       this.#signal('SIGCONT'); // a stopped process would not get TERM
     }
-    this.#look();
+    this.#check();
   }
 
   /** Nobody extends the lock any more, and nobody waits for the command. */
@@ -98,7 +98,7 @@ class Watchdog {
     const nowMs = machineNowMs();
     const killAtMs = Math.min(this.#bounds.killAtMs, nowMs + this.#killAfterMs);
     this.#bounds = { termAtMs: nowMs, killAtMs };
-    this.#look();
+    this.#check();
   }
 
   /** Where the group is being ended, what the command has left behind ends with it. */

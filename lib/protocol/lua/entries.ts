@@ -3,13 +3,13 @@
 /** Of exclusive locks (`BATCH`). */
 export const ENTRY = {
   claim: 'c',
-  claimInLine: 'l',
+  claimQueued: 'l',
   accept: 'a',
   undo: 'u',
   release: 'r',
   /** An undo and a release that hand over directly. */
-  undoInLine: 'v',
-  releaseInLine: 'h',
+  undoQueued: 'v',
+  releaseQueued: 'h',
   extend: 'e',
   queue: 'q',
   yield: 'y',

@@ -35,10 +35,10 @@ export const GONE_MS = 20_000;
  */
 export const TIDY_MS = 3_000;
 
-/** How many tokens without a place may leave terms behind before all terms are dropped. */
+/** How many tokens without a place may leave looks behind before all looks are dropped. */
 export const MOST_LEFT = 64;
 
-/** The field of the terms that has the time of the last tidying of the queue. */
+/** The field of the looks that has the time of the last tidying of the queue. */
 export const TIDIED = 'tidied';
 
 /** How many waiters an inspection lists. */

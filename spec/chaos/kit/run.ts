@@ -1,7 +1,7 @@
 /** Runs many cases on several groups of masters at once. */
 import { CLIENT_KINDS, type ClientKind } from '../../support/real.js';
 import { type Case, isMoment, nameOf } from './cases.js';
-import { LineTrial } from './line-trial.js';
+import { QueueTrial } from './queue-trial.js';
 import type { ChaosBackend } from './masters.js';
 import { type CountedGuest, eventually, listenersOf, Stage } from './stage.js';
 import type { Table } from './table.js';
@@ -71,7 +71,7 @@ async function tryCase(stage: Stage, one: Case, kind: ClientKind): Promise<Verdi
       return opened;
     };
     const trial = isMoment(one.operation)
-      ? new LineTrial(stage, one, { first: await guest(), other: await guest() }, resource)
+      ? new QueueTrial(stage, one, { first: await guest(), other: await guest() }, resource)
       : new Trial(stage, one, await guest(), resource);
     verdict = await trial.run();
     for (const { redlock } of guests) await redlock.close({ releaseHeld: true });

@@ -49,7 +49,7 @@ async function lead(): Promise<void> {
   await election.lead(({ signal, fence }) => hold(LEADER, fence, signal), { value: order.name });
 }
 
-/** A run that lasts, with the other process in line at each tick. */
+/** A run that lasts, with the other process in the queue at each tick. */
 async function runLong(): Promise<void> {
   await redlock.job(LONG_RUN, { every: TICK_EVERY_MS }, ({ signal, fence }) => hold(LONG_RUN, fence, signal));
 }

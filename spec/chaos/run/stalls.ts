@@ -10,11 +10,11 @@ import { isOfClient, isOfMaster, type Weather } from './weather.js';
 const BUSY_MS = 2_500;
 /** The most that is allowed, however many faults strike. */
 const MOST_MS = 8_000;
-/** What a push costs that is lost: the first in line looks after this time. */
+/** What a push costs that is lost: the first in the queue looks after this time. */
 const PUSH_MS = 2_000;
 /** A push connection that dies in silence is noticed after this. */
 const SILENCE_MS = 4_500;
-/** What a fault may cost the next in line, by FAIRNESS; beside that, the ttl of a client that was struck. */
+/** What a fault may cost the next in the queue, by FAIRNESS; beside that, the ttl of a client that was struck. */
 const COSTS: Readonly<Partial<Record<FaultKind, number>>> = {
   'cut-pushes': SILENCE_MS,
   'cut-to-client': SILENCE_MS,

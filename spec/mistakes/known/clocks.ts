@@ -40,7 +40,7 @@ export const CLOCKS: readonly Mistake[] = [
     name: 'a short deadline waits for a longer one that was cancelled',
     why: 'the timer stays armed for the old instant, and a call with a short node timeout ends with the long one',
     patches: [
-      { in: 'DeadlineQueue.add', find: 'atMs < this.#looksAtMs', replace: 'this.#handle === undefined' },
+      { in: 'DeadlineQueue.add', find: 'atMs < this.#checksAtMs', replace: 'this.#handle === undefined' },
     ],
     noticedBy: {
       breaks: ['settling'],
@@ -54,11 +54,11 @@ export const CLOCKS: readonly Mistake[] = [
     patches: [
       {
         in: 'DeadlineQueue.add',
-        find: 'this.#looksAtMs',
-        replace: 'this.#looksAtMs || this.#handle === undefined',
+        find: 'this.#checksAtMs',
+        replace: 'this.#checksAtMs || this.#handle === undefined',
       },
       {
-        in: 'DeadlineQueue.#look',
+        in: 'DeadlineQueue.#check',
         find: '(first !== undefined) this.#arm',
         replace: '(first !== undefined && this.#handle === undefined) this.#arm',
       },

@@ -52,12 +52,12 @@ export const DEAD_WAITERS: readonly Mistake[] = [
   {
     name: 'dead waiters: only the first looks when the vote should be free',
     patches: [{ in: 'lookAgainMs', find: 'return', replace: 'return rank === 0 &&' }],
-    noticedBy: { specs: ['spec/line/dead-waiters.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/dead-waiters.spec.ts'] },
   },
   {
     name: 'dead waiters: a poll shortly before that instant, and a pause after it',
     patches: [{ in: 'lookAgainMs', find: 'pollInMs + pauseMs', replace: 'pollInMs' }],
-    noticedBy: { specs: ['spec/line/dead-waiters.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/dead-waiters.spec.ts'] },
   },
   {
     name: 'dead waiters: all look at one instant',
@@ -68,7 +68,7 @@ export const DEAD_WAITERS: readonly Mistake[] = [
         replace: '0 * STAGGER_MS * MOST_STAGGER_MS',
       },
     ],
-    noticedBy: { specs: ['spec/line/dead-waiters.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/dead-waiters.spec.ts'] },
   },
   {
     name: 'dead waiters: their places are dropped by hand-overs only',
@@ -79,18 +79,18 @@ export const DEAD_WAITERS: readonly Mistake[] = [
         replace: 'if tidied ~= nil then return end',
       },
     ],
-    noticedBy: { specs: ['spec/line/dead-waiters.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/dead-waiters.spec.ts'] },
   },
   {
     name: 'dead waiters: those behind one that lives stay',
     patches: [
       {
         in: 'lua:sweep',
-        find: 'if isGone(termsOf(own, token), clockOf(own)) then gone[#gone + 1] = token end',
+        find: 'if isGone(lookOf(own, token), clockOf(own)) then gone[#gone + 1] = token end',
         replace: '',
       },
     ],
-    noticedBy: { specs: ['spec/line/dead-waiters.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/dead-waiters.spec.ts'] },
   },
   {
     name: 'dead waiters: the queue is gone through at each look',
@@ -108,21 +108,21 @@ export const DEAD_WAITERS: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:tidy',
-        find: 'if first ~= self and not (look and clockOf(own) - look <= TIDY_US) then',
+        find: 'if first ~= self and not (lastAt and clockOf(own) - lastAt <= TIDY_US) then',
         replace: 'if first ~= self then',
       },
     ],
-    noticedBy: { specs: ['spec/line/dead-waiters.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/dead-waiters.spec.ts'] },
   },
   {
     name: 'dead waiters: a look hands over directly to one that may be dead',
     patches: [
       {
         in: 'lua:give',
-        find: 'freshTerms(own, not self and terms)',
-        replace: 'freshTerms(own, terms)',
+        find: 'freshLook(own, not self and look)',
+        replace: 'freshLook(own, terms)',
       },
     ],
-    noticedBy: { specs: ['spec/line/dead-waiters.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/dead-waiters.spec.ts'] },
   },
 ];

@@ -57,7 +57,7 @@ export const ELECTIONS_AND_JOBS: readonly Mistake[] = [
         replace: '',
       },
       {
-        in: 'lookAt',
+        in: 'readLeader',
         find: 'reading?.isHolders !== true',
         replace: 'reading === undefined || reading.fence === 0',
       },
@@ -89,8 +89,8 @@ export const ELECTIONS_AND_JOBS: readonly Mistake[] = [
     patches: [
       {
         in: 'Notes.readUnder',
-        find: 'isOwn(readingOf(look, request))).length >= this.quorum',
-        replace: 'isOwn(readingOf(look, request))).length >= 1',
+        find: 'isOwn(readingOf(answer, request))).length >= this.quorum',
+        replace: 'isOwn(readingOf(answer, request))).length >= 1',
       },
       {
         in: 'Notes.readUnder',

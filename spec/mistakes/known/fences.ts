@@ -362,7 +362,7 @@ export const FENCES: readonly Mistake[] = [
   },
   {
     name: 'readings: asked for at each claim while one is old',
-    patches: [{ in: 'ClockReadings.refresh', find: 'this.#lookAtMs = nowMs + LOOK_MS;', replace: '' }],
+    patches: [{ in: 'ClockReadings.refresh', find: 'this.#readAtMs = nowMs + READ_MS;', replace: '' }],
     noticedBy: { specs: ['spec/quorum/clock-readings.spec.ts'] },
   },
   {

@@ -64,7 +64,7 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: {
       breaks: ['votes', 'exclusion'],
       seeds: { from: 6, options: { clients: 4 } },
-      specs: ['spec/line/queue-wait-direct.spec.ts'],
+      specs: ['spec/queue/queue-wait-direct.spec.ts'],
     },
   },
   {
@@ -101,8 +101,8 @@ export const HAND_OFF: readonly Mistake[] = [
     why: 'what is told was never accepted, and may be accepted for another',
     patches: [
       {
-        in: 'lua:freshTerms',
-        find: 'local fence = countVote(own, life, math.max(least, look - AHEAD_US))',
+        in: 'lua:freshLook',
+        find: 'local fence = countVote(own, life, math.max(least, at - AHEAD_US))',
         replace:
           "local fence = life == '0' and 0 or (tonumber(own.proposal) > 0 and tonumber(own.proposal) or nil)",
       },
@@ -118,22 +118,22 @@ export const HAND_OFF: readonly Mistake[] = [
         replace: 'validUntilMs(receivedAtMs, spanMs ?? ttlMs, driftFactor)',
       },
     ],
-    noticedBy: { specs: ['spec/line/queue-wait-direct.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-direct.spec.ts'] },
   },
   {
     name: 'direct: its validity is whatever the master says',
     patches: [{ in: 'directVote', find: 'validUntilMs(receivedAtMs, ttlMs, driftFactor),', replace: '' }],
-    noticedBy: { specs: ['spec/line/queue-wait-direct.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-direct.spec.ts'] },
   },
   {
     name: 'direct: the lease has the latest validity of its votes',
     patches: [{ in: 'leaseOf', find: 'quorum - 1', replace: '0' }],
-    noticedBy: { specs: ['spec/line/queue-wait-direct.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-direct.spec.ts'] },
   },
   {
     name: 'direct: votes of a quorum with different fencing tokens are a lease',
     patches: [{ in: 'leaseOf', find: 'isFenced ? valid.find(isAgreed) : valid', replace: 'valid' }],
-    noticedBy: { specs: ['spec/line/queue-wait-direct.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-direct.spec.ts'] },
   },
   {
     name: 'direct: a vote about another resource counts',
@@ -145,30 +145,30 @@ export const HAND_OFF: readonly Mistake[] = [
         replace: 'push.serial',
       },
     ],
-    noticedBy: { specs: ['spec/line/queue-wait-direct.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-direct.spec.ts'] },
   },
   {
     name: 'direct: a vote that was yielded counts again',
     patches: [{ in: 'QueueWait.#take', find: 'if (serial <= place.yielded) return;', replace: '' }],
-    noticedBy: { specs: ['spec/line/queue-wait-direct.spec.ts', 'spec/line/queue-wait-votes.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-direct.spec.ts', 'spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
     name: 'direct: a vote that has won is declined',
     patches: [
       { in: 'Subscriptions.#onPush', find: "'given' && !this.#held.has(push.token)", replace: "'given'" },
     ],
-    noticedBy: { specs: ['spec/line/subscriptions.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/subscriptions.spec.ts'] },
   },
   {
     name: 'direct: a vote counts though its push connection is not proven',
-    patches: [{ in: 'Subscriptions.#onPush', find: 'if (line.isOpen)', replace: '' }],
-    noticedBy: { specs: ['spec/line/subscriptions.spec.ts'] },
+    patches: [{ in: 'Subscriptions.#onPush', find: 'if (connection.isOpen)', replace: '' }],
+    noticedBy: { specs: ['spec/queue/subscriptions.spec.ts'] },
   },
   {
     name: 'hand-over: old looks count as fresh ones',
     patches: [
       {
-        in: 'lua:freshTerms',
+        in: 'lua:freshLook',
         find: 'age < 0 or age > FRESH_US then',
         replace: 'age < 0 then',
       },
@@ -179,7 +179,7 @@ export const HAND_OFF: readonly Mistake[] = [
     name: 'hand-over: blind to the run id',
     patches: [
       {
-        in: 'lua:freshTerms',
+        in: 'lua:freshLook',
         find: "if run ~= '' then",
         replace: 'if false then',
       },
@@ -190,8 +190,8 @@ export const HAND_OFF: readonly Mistake[] = [
     name: 'hand-over: blind to the end of the last quarantine',
     patches: [
       {
-        in: 'lua:freshTerms',
-        find: 'countVote(own, life, math.max(least, look - AHEAD_US))',
+        in: 'lua:freshLook',
+        find: 'countVote(own, life, math.max(least, at - AHEAD_US))',
         replace: 'countVote(own, life, look - AHEAD_US)',
       },
     ],
@@ -201,8 +201,8 @@ export const HAND_OFF: readonly Mistake[] = [
     name: 'hand-over: a number from before the look',
     patches: [
       {
-        in: 'lua:freshTerms',
-        find: 'countVote(own, life, math.max(least, look - AHEAD_US))',
+        in: 'lua:freshLook',
+        find: 'countVote(own, life, math.max(least, at - AHEAD_US))',
         replace: 'countVote(own, life, tonumber(least))',
       },
     ],
@@ -253,7 +253,7 @@ export const HAND_OFF: readonly Mistake[] = [
     if`,
       },
     ],
-    noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
     name: 'hand-over: the highest of unequal counts',
@@ -265,23 +265,23 @@ export const HAND_OFF: readonly Mistake[] = [
           'isFenced && valid.length < quorum ? valid.find(isAgreed) : [...valid].sort((a, b) => b.fence - a.fence)',
       },
     ],
-    noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
     name: 'hand-over: validity and number of the hand-over before',
     patches: [{ in: 'QueuePlace.has', find: 'serial <= before.serial', replace: 'serial > 0' }],
-    noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
     name: 'hand-over: a vote that is about to go is the lease',
     patches: [{ in: 'leaseOf', find: 'nowMs < ttlMs', replace: 'nowMs < 0 * ttlMs' }],
-    noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
     name: 'hand-over: no looks',
     patches: [
       { in: 'QueueWait.#onPlaceDue', find: 'this.#ask', replace: "if (place.state !== 'queued') this.#ask" },
     ],
-    noticedBy: { specs: ['spec/line/queue-wait-places.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-places.spec.ts'] },
   },
 ];

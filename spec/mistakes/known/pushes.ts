@@ -8,8 +8,8 @@ export const PUSHES: readonly Mistake[] = [
     patches: [
       {
         in: 'Subscriptions.verify',
-        find: `!== true || line.echo !== undefined) return;
-    if (this.#clock.earliest() - line.greetedAtMs >= ECHO_MS`,
+        find: `!== true || connection.echo !== undefined) return;
+    if (this.#clock.earliest() - connection.greetedAtMs >= ECHO_MS`,
         replace: '=== true',
       },
     ],
@@ -26,29 +26,29 @@ export const PUSHES: readonly Mistake[] = [
   {
     name: 'pushes: an echo is missed before sockets are read',
     patches: [{ in: 'Subscriptions.#sayHello', find: '#timers.deadline', replace: '#timers.background' }],
-    noticedBy: { specs: ['spec/line/subscriptions.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/subscriptions.spec.ts'] },
   },
   {
     name: 'pushes: an echo for each look',
     patches: [
       {
         in: 'Subscriptions.verify',
-        find: 'if (this.#clock.earliest() - line.greetedAtMs >= ECHO_MS)',
+        find: 'if (this.#clock.earliest() - connection.greetedAtMs >= ECHO_MS)',
         replace: '',
       },
     ],
-    noticedBy: { specs: ['spec/line/subscriptions.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/subscriptions.spec.ts'] },
   },
   {
     name: 'pushes: a connection that is never confirmed is left alone',
     patches: [
       {
         in: 'Subscriptions.#awaitOpening',
-        find: 'if (line.node.isReady) line.subscription?.renew();',
+        find: 'if (connection.node.isReady) connection.subscription?.renew();',
         replace: '',
       },
     ],
-    noticedBy: { specs: ['spec/line/subscriptions.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/subscriptions.spec.ts'] },
   },
   {
     name: 'pushes: the end of a dead connection is waited for',

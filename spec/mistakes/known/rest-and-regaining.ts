@@ -142,12 +142,12 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
         replace: "'mine'",
       },
     ],
-    noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
     name: 'rest: what was asked too early is forgotten',
     patches: [{ in: 'QueueWait.#take', find: 'this.#restIfAsked(node);', replace: '' }],
-    noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
     name: 'rest: what was asked is remembered for ever',
@@ -158,14 +158,14 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
         replace: 'place.askedAtMs > -Infinity',
       },
     ],
-    noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
     name: 'rest: a yield that was lost is sent again without its rest',
     patches: [
       { in: 'QueueWait.#yield', find: 'place.rested', replace: 'place.rested && place.yielded < serial' },
     ],
-    noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
+    noticedBy: { specs: ['spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
     name: 'regain: not before the next renewal',

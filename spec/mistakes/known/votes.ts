@@ -196,9 +196,9 @@ export const VOTES: readonly Mistake[] = [
       },
       {
         in: 'UNDOING_IN_LINE',
-        find: `const { args } = command(UNDO, namedKeys(request), request.token, IN_LINE.head(request));
+        find: `const { args } = command(UNDO, namedKeys(request), request.token, QUEUED.head(request));
     return { name: 'eval', args: [UNDO.source, ...args.slice(1)] }`,
-        replace: 'return command(UNDO, namedKeys(request), request.token, IN_LINE.head(request))',
+        replace: 'return command(UNDO, namedKeys(request), request.token, QUEUED.head(request))',
       },
       { in: 'Request.isWhole', find: 'this.operation.isUndo', replace: 'false' },
     ],

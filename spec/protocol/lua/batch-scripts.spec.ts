@@ -7,18 +7,18 @@ import { expect } from 'chai';
 import { Batch, entryReply, isAllYes } from '../../../lib/node/batch.js';
 import {
   acceptance,
-  claimInLine,
+  claimQueued,
   extension,
   plainClaim,
   release,
-  releaseInLine,
+  releaseQueued,
   type Request,
   scriptedClaim,
   undo,
-  undoInLine,
+  undoQueued,
 } from '../../../lib/protocol/request.js';
 import { queueing, yielding } from '../../../lib/protocol/queue-request.js';
-import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
+import { counterKey, pushChannel, queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/fence-bounds.js';
 import { ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { FRESH_MS, MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/waiting.js';
@@ -44,7 +44,7 @@ const LOCKS = ['a', 'b', 'c', 'd'];
 const MARKER = 'm';
 const ALL = [
   ...[...LOCKS, ...LOCKS.map(counterKey)],
-  ...[...LOCKS.map(queueKey), ...LOCKS.map(turnKey), ...LOCKS.map(termsKey), MARKER],
+  ...[...LOCKS.map(queueKey), ...LOCKS.map(turnKey), ...LOCKS.map(looksKey), MARKER],
 ];
 /** A turn that is data counts as none where many are released at once, and is not deleted. */
 const MAY_BE_DATA = ALL.filter((key) => key !== MARKER && !key.includes('turn'));
@@ -113,7 +113,7 @@ describe('batch: on a real server', () => {
     const lookedUs = us - draw.pick([0, 1_000, 1_000, FRESH_MS * 1_000 + 1]);
     for (const database of [0, 1]) {
       await server.redis.select(database);
-      for (const key of [...LOCKS, ...LOCKS.map(termsKey)]) {
+      for (const key of [...LOCKS, ...LOCKS.map(looksKey)]) {
         const ms = await server.redis.pttl(key);
         if (ms >= 0 && ms <= FRESH_MS) await server.redis.pexpire(key, 10_000_000);
       }
@@ -153,7 +153,7 @@ describe('batch: on a real server', () => {
           requests.push(release(plainScope(draw.pick(LOCKS)), draw.pick(TOKENS)));
         const proposal = drawProposal(draw, nowUs);
         for (let releases = draw.below(7); releases > 0; releases--)
-          requests.push(releaseInLine(plainScope(draw.pick(LOCKS)), draw.pick(TOKENS), proposal));
+          requests.push(releaseQueued(plainScope(draw.pick(LOCKS)), draw.pick(TOKENS), proposal));
         const terms = {
           ttlMs: draw.pick([20_000_000, 40_000_000]),
           mayCreate: draw.below(2) === 0,
@@ -178,7 +178,7 @@ describe('batch: on a real server', () => {
     });
   }
 
-  it('that met every reply to those in line, and every push', () => {
+  it('that met every reply to those in the queue, and every push', () => {
     const wanted = [
       ...['q 6', 'q 1', 'q 0', 'q 4', 'q 2', 'q -1', 'y 0', 'y 1', 'v 0', 'v 1', 'h 0', 'h 1'],
       ...['push v', 'push g', 'push w', 'push i'],
@@ -323,7 +323,7 @@ describe('batch: on a real server', () => {
     const commands = await commandsOf([
       ...keys.map((key) => scriptedClaim(fenced(key), `t${key}`, 60_000, 0)),
       scriptedClaim({ ...plainScope('x', 'y'), isFenced: true }, 'tx', 60_000, 0),
-      claimInLine(fenced('z'), 'tz', 60_000, 0),
+      claimQueued(fenced('z'), 'tz', 60_000, 0),
       far,
     ]);
     expect(commands.get('time')).to.equal(1);
@@ -470,7 +470,7 @@ function drawRequest(draw: Draw, guardMs: number, nowUs: number): Request {
   switch (first + draw.below(4)) {
     case 0:
     case 1:
-      return draw.pick([scriptedClaim, claimInLine])(scope, token, ttlMs, draw.pick([0, 7, nowUs - 200_000]));
+      return draw.pick([scriptedClaim, claimQueued])(scope, token, ttlMs, draw.pick([0, 7, nowUs - 200_000]));
     case 2:
       return isFenced ? acceptance(scope, token, amount) : undo(scope, token);
     case 3:
@@ -500,9 +500,9 @@ function drawInLine(
     case 1:
       return drawLook(draw, scope, nowUs);
     case 2:
-      return undoInLine(many, token, proposal);
+      return undoQueued(many, token, proposal);
     case 3:
-      return releaseInLine(many, token, proposal);
+      return releaseQueued(many, token, proposal);
     default: {
       const serial = draw.pick([Number(last) || 0, Number(last) || 0, nowUs, nowUs + 1]);
       const lifeMs = draw.pick([0, 50_000_000]);

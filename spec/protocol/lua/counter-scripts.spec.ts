@@ -3,7 +3,7 @@
  * clock stands still, so that proposals at its very bounds can be shown.
  */
 import { expect } from 'chai';
-import { queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
+import { queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
 import { ENTRY, SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
 import {
@@ -49,7 +49,7 @@ interface Way {
   readonly isHeld?: boolean;
 }
 
-const A_IN_LINE = ['a', queueKey('a'), turnKey('a'), 'c'];
+const A_QUEUED = ['a', queueKey('a'), turnKey('a'), 'c'];
 const HELD = { isHeld: true } as const;
 const GUARDED = { isGuarded: true } as const;
 
@@ -82,13 +82,13 @@ const CLAIMS: readonly Way[] = [
   way('alone, where no marker is found', CLAIM, ['a', 'c', 'm'], claimArgs(0)),
   way('alone, under a guard', CLAIM, ['a', 'c', 'm'], claimArgs(GUARD_MS), GUARDED),
   way('alone, of its own vote', CLAIM, ['a', 'c'], claimArgs(-1), HELD),
-  way('in line', CLAIM, A_IN_LINE, claimArgs(-1, '1')),
+  way('in the queue', CLAIM, A_QUEUED, claimArgs(-1, '1')),
   way('of several', CLAIM, ['a', 'b', 'c', 'd'], claimArgs(-1)),
   way('of several, under a guard', CLAIM, ['a', 'b', 'd', 'c', 'm'], claimArgs(GUARD_MS), GUARDED),
   way('in a batch', BATCH, ['a', 'c'], batchArgs(-1, ENTRY.claim)),
   way('in a batch, under a guard', BATCH, ['a', 'c', 'm'], batchArgs(GUARD_MS, ENTRY.claim), GUARDED),
   way('in a batch, of its own vote', BATCH, ['a', 'c'], batchArgs(-1, ENTRY.claim), HELD),
-  way('in a batch, in line', BATCH, A_IN_LINE, batchArgs(-1, ENTRY.claimInLine)),
+  way('in a batch, in the queue', BATCH, A_QUEUED, batchArgs(-1, ENTRY.claimQueued)),
   way('in a batch, of several', BATCH, ['a', 'b', 'c', 'd'], batchArgs(-1, ENTRY.claim, 2)),
   way('of a writer', RW_CLAIM, ['a', 'c'], writerArgs(-1)),
   way('of a writer, under a guard', RW_CLAIM, ['a', 'c', 'm'], writerArgs(GUARD_MS), GUARDED),
@@ -105,7 +105,7 @@ const CLAIMS: readonly Way[] = [
 ];
 
 /** A look that finds the lock free. */
-const LOOK = way('of a look', QUEUE, ['a', queueKey('a'), turnKey('a'), termsKey('a'), 'c'], (fence) =>
+const LOOK = way('of a look', QUEUE, ['a', queueKey('a'), turnKey('a'), looksKey('a'), 'c'], (fence) =>
   lookArgs('mine', { ticket: 1, lifeMs: LIFE, ttlMs: TTL_MS, counterMs: LIFE, proposal: Number(fence) }),
 );
 
@@ -320,7 +320,7 @@ describe('counters in scripts on a real server', () => {
 
   it('what a claim of one free lock puts back: a spent counter lives on, anything else has no expiry', async () => {
     for (const one of CLAIMS) {
-      const isPutBack = !isOfWriter(one) && one.isHeld !== true && !/line|several/.test(one.title);
+      const isPutBack = !isOfWriter(one) && one.isHeld !== true && !/queue|several/.test(one.title);
       for (const before of [String(LAST_FENCE), 'text']) {
         await prepare(server, one, before);
         await send(server, one, NOW);

@@ -5,7 +5,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { Batch } from '../../../lib/node/batch.js';
-import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
+import { counterKey, pushChannel, queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
 import {
   ACCEPT,
@@ -18,7 +18,7 @@ import {
   YIELD,
 } from '../../../lib/protocol/lua/scripts.js';
 import { FRESH_MS, MAX_DROPPED, RESERVE_MS, TIDIED, TIDY_MS } from '../../../lib/protocol/lua/waiting.js';
-import { release, releaseInLine, type Request, undo, undoInLine } from '../../../lib/protocol/request.js';
+import { release, releaseQueued, type Request, undo, undoQueued } from '../../../lib/protocol/request.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { plainScope } from '../../support/commands.js';
@@ -28,7 +28,7 @@ import { atInstant, noting, oneListener, oneServer, putData, TYPES } from '../..
 const KEY = 'invoice 42';
 const WAITED = [KEY, queueKey(KEY), turnKey(KEY)] as const;
 const [, LINE, TURN] = WAITED;
-const [TERMS, COUNTER] = [termsKey(KEY), counterKey(KEY)];
+const [TERMS, COUNTER] = [looksKey(KEY), counterKey(KEY)];
 const LOOKED = [...WAITED, TERMS, COUNTER];
 const MARKER = 'marker';
 const TICKET = 1_790_000_000_000_001;
@@ -705,7 +705,7 @@ describe('direct hand-over: scripts on a real server', () => {
       it('of several: each is handed over by its own terms and counter', async () => {
         const us = await server.micros();
         const names = ['x', 'y', 'z'];
-        const beside = [queueKey, turnKey, termsKey, counterKey];
+        const beside = [queueKey, turnKey, looksKey, counterKey];
         const of = (name: string): readonly string[] => [name, ...beside.map((key) => key(name))];
         for (const name of names) await server.redis.set(name, DAN);
         await run(atInstant(QUEUE, us), of('x'), ...lookArgs(ANN, asked()));
@@ -776,9 +776,9 @@ describe('direct hand-over: scripts on a real server', () => {
   describe('who gives back a vote with the mark, or without', () => {
     const ways: readonly (readonly [string, unknown, () => Promise<unknown>])[] = [
       ['release, at once', 1, () => run(RELEASE, WAITED, ANN)],
-      ['release in line, at once', 1, () => run(RELEASE, LOOKED, ANN, 0)],
+      ['release in the queue, at once', 1, () => run(RELEASE, LOOKED, ANN, 0)],
       ['undo', [1, -2, 0], () => run(UNDO, WAITED, ANN)],
-      ['undo in line', [1, -2, 0], () => run(UNDO, LOOKED, ANN, 0)],
+      ['undo in the queue', [1, -2, 0], () => run(UNDO, LOOKED, ANN, 0)],
     ];
     for (const [title, done, way] of ways) {
       for (const value of [ANN, marked(ANN)]) {
@@ -794,9 +794,9 @@ describe('direct hand-over: scripts on a real server', () => {
     const names = ['x', 'y', 'z'];
     for (const [title, ofOne] of [
       ['releases', (name: string) => release(plainScope(name), ANN)],
-      ['releases in line', (name: string) => releaseInLine(plainScope(name), ANN, 0)],
+      ['releases in the queue', (name: string) => releaseQueued(plainScope(name), ANN, 0)],
       ['undos', (name: string) => undo(plainScope(name), ANN)],
-      ['undos in line', (name: string) => undoInLine(plainScope(name), ANN, 0)],
+      ['undos in the queue', (name: string) => undoQueued(plainScope(name), ANN, 0)],
     ] as const) {
       it(`${title} of one each in a batch: both are deleted, and nothing of others`, async () => {
         const batch = new Batch();
@@ -815,7 +815,7 @@ describe('direct hand-over: scripts on a real server', () => {
       const [x = '', y = '', z = ''] = names;
       for (const script of [RELEASE, UNDO]) {
         await server.redis.mset(x, ANN, y, marked(ANN), z, marked(BEN));
-        const beside = [queueKey, turnKey, termsKey, counterKey];
+        const beside = [queueKey, turnKey, looksKey, counterKey];
         const keys = [...names, ...beside.flatMap((key) => names.map(key))];
         const reply = await run(script, keys, ANN, 0);
         expect(reply).to.deep.equal(script === UNDO ? [2, -1, 0] : 2);

@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
+import { counterKey, pushChannel, queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
 import {
   ACCEPT,
   CLAIM,
@@ -28,10 +28,10 @@ const WAITED = [KEY, queueKey(KEY), turnKey(KEY)] as const;
 const [, LINE, TURN] = WAITED;
 /** What looks and yields are about. */
 const lookedAt = (key: string): readonly string[] => [
-  ...[key, queueKey(key), turnKey(key), termsKey(key), counterKey(key)],
+  ...[key, queueKey(key), turnKey(key), looksKey(key), counterKey(key)],
 ];
 const LOOKED = lookedAt(KEY);
-const TERMS = termsKey(KEY);
+const TERMS = looksKey(KEY);
 const LIFE_MS = 600_000;
 const HOUR_MS = 3_600_000;
 /** The fencing token that is proposed, and the server's clock. */
@@ -99,7 +99,7 @@ describe('fair waiting: scripts on a real server', () => {
 
   beforeEach(() => listenTo(ANN, BEN, CAT, DAN));
 
-  /** So many are in line before everybody else, of so many clients, and none of them lives. */
+  /** So many are in the queue before everybody else, of so many clients, and none of them lives. */
   const lineUpDead = async (count: number, clients: number, key = KEY): Promise<void> => {
     const line = queueKey(key);
     for (let i = 0; i < count; i += 1_000) {
@@ -108,7 +108,7 @@ describe('fair waiting: scripts on a real server', () => {
     }
     await server.redis.pexpire(line, LIFE_MS);
     await server.redis.set(turnKey(key), '0||', 'PX', LIFE_MS);
-    await server.redis.hset(termsKey(key), TIDIED, `${await server.micros()}|0`); // looks leave them alone
+    await server.redis.hset(looksKey(key), TIDIED, `${await server.micros()}|0`); // looks leave them alone
   };
 
   describe('queue: the lock is free', () => {

@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import { Batch } from '../../../lib/node/batch.js';
-import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
+import { counterKey, pushChannel, queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
 import {
   ACCEPT,
   CLAIM,
@@ -26,7 +26,7 @@ import { oneListener, oneServer } from '../../support/server.js';
 const KEY = 'invoice 42';
 const OTHER = 'invoice 43';
 const WAITED = [KEY, queueKey(KEY), turnKey(KEY)] as const;
-const LOOKED = [...WAITED, termsKey(KEY), counterKey(KEY)];
+const LOOKED = [...WAITED, looksKey(KEY), counterKey(KEY)];
 const HOUR_MS = 3_600_000;
 const TTL_MS = 600_000;
 const [CREATES, KEEPS] = ['1', '0'];

@@ -5,12 +5,12 @@ import { pushChannel } from '../../../lib/protocol/keys.js';
 import { queueing } from '../../../lib/protocol/queue-request.js';
 import {
   acceptance,
-  claimInLine,
+  claimQueued,
   release,
-  releaseInLine,
+  releaseQueued,
   type Request,
   scriptedClaim,
-  undoInLine,
+  undoQueued,
 } from '../../../lib/protocol/request.js';
 import { MUTEX, SettledScope } from '../../../lib/protocol/scope.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
@@ -54,7 +54,7 @@ describe('what the scripts of exclusive locks run, on a real server', () => {
   const claim = async (token: string): Promise<Request> =>
     scriptedClaim(SCOPE, token, TTL_MS, await server.micros());
   const handing = async (token: string): Promise<Request> =>
-    releaseInLine(SCOPE, token, await server.micros());
+    releaseQueued(SCOPE, token, await server.micros());
 
   /** The commands that the request makes the server run, beside the call itself. */
   async function costOf(request: Request): Promise<string> {
@@ -95,7 +95,7 @@ describe('what the scripts of exclusive locks run, on a real server', () => {
       await hold(BEN);
       await send(await look(ANN, 1, 0));
       await send(release(SCOPE, BEN));
-      return claimInLine(SCOPE, ANN, TTL_MS, await server.micros());
+      return claimQueued(SCOPE, ANN, TTL_MS, await server.micros());
     },
     acceptance: async () => {
       await hold(ANN);
@@ -113,7 +113,7 @@ describe('what the scripts of exclusive locks run, on a real server', () => {
     'undo, handed over directly': async () => {
       await hold(BEN);
       await send(await look(ANN, 1));
-      return undoInLine(SCOPE, BEN, await server.micros());
+      return undoQueued(SCOPE, BEN, await server.micros());
     },
     'release, handed over directly, and another waits': async () => {
       await hold(BEN);

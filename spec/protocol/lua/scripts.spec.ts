@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
+import { queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
 import { COUNTER_LIFE_MS, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
 import {
   ACCEPT,
@@ -61,7 +61,7 @@ describe('scripts on a real server', () => {
     run(atInstant(ACCEPT, BIG), keys, 'mine', fence, LIFE, -1);
   const extend = (keys: readonly string[], ttlMs = 600_000, mayCreate = 1): Promise<unknown> =>
     run(EXTEND, keys, 'mine', ttlMs, mayCreate, -1);
-  const inspect = (key: string): Promise<unknown> => run(INSPECT, [key, queueKey(key), termsKey(key)]);
+  const inspect = (key: string): Promise<unknown> => run(INSPECT, [key, queueKey(key), looksKey(key)]);
   const expectMs = async (key: string, ms: number): Promise<void> =>
     void expect(await server.redis.pttl(key)).to.be.within(ms - slackMs(ms), ms);
 

@@ -1,6 +1,6 @@
 /** The scripts of read-write locks and semaphores on a real server: each reply, what is stored, and who is told. */
 import { expect } from 'chai';
-import { counterKey, gateKey, pushChannel, queueKey, termsKey } from '../../../lib/protocol/keys.js';
+import { counterKey, gateKey, pushChannel, queueKey, looksKey } from '../../../lib/protocol/keys.js';
 import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/fence-bounds.js';
 import {
   LEAVE,
@@ -548,7 +548,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   });
 
   it('survey: fields as they are, the queue of the gate, and something else', async () => {
-    const keys = [KEY, gateKey(KEY), queueKey(gateKey(KEY)), termsKey(gateKey(KEY))];
+    const keys = [KEY, gateKey(KEY), queueKey(gateKey(KEY)), looksKey(gateKey(KEY))];
     expect(await server.run(SURVEY_SHARED, keys)).to.deep.include.ordered.members([0, -2]);
     await read(ANN);
     await server.redis.set(gateKey(KEY), BEN);
@@ -565,7 +565,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
 
   for (const type of TYPES) {
     it(`survey: a ${type} for the gate, or for its queue: nobody is there`, async () => {
-      const keys = [KEY, gateKey(KEY), queueKey(gateKey(KEY)), termsKey(gateKey(KEY))];
+      const keys = [KEY, gateKey(KEY), queueKey(gateKey(KEY)), looksKey(gateKey(KEY))];
       for (const key of keys.slice(1))
         if (type !== 'zset' || key === gateKey(KEY)) await putData(server.redis, key, type);
       const reply = (await server.run(SURVEY_SHARED, keys)) as unknown[];
@@ -584,7 +584,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       const before = await fields();
       for (const vote of votes) await denied('hgetall', vote);
       await denied('hgetall', () =>
-        server.run(SURVEY_SHARED, [KEY, gateKey(KEY), queueKey(gateKey(KEY)), termsKey(gateKey(KEY))]),
+        server.run(SURVEY_SHARED, [KEY, gateKey(KEY), queueKey(gateKey(KEY)), looksKey(gateKey(KEY))]),
       );
       await denied('hdel', () => leave(BEN));
       expect(await fields()).to.deep.equal(before);

@@ -1,5 +1,5 @@
 /**
- * P11, the clock of service: for each lock that is waited for in line, it measures the time in which no living holder has a
+ * P11, the clock of service: for each lock that is waited for in the queue, it measures the time in which no living holder has a
  * quorum of its votes, though a living waiter reaches a quorum of masters that could give theirs. What docs/FAIRNESS.md
  * allows for a fault is left out by what is so at an instant, and not by counting faults: votes of the dead and the stopped
  * are not counted as free (their ttl, or a second for a reservation), nor are masters that serve nobody, and who was cut
@@ -13,7 +13,7 @@ import { quorumOf } from '../../../lib/protocol/quorum.js';
 import { publicPart, tokenIn } from '../../../lib/runtime/random.js';
 import { lockBeside } from '../../support/entries.js';
 
-/** A push may be lost, and the first in line looks by itself after 2 s. Seeds come to 0.9 s. */
+/** A push may be lost, and the first in the queue looks by itself after 2 s. Seeds come to 0.9 s. */
 const LONGEST_IDLE_MS = 2_250;
 /** Longer than it takes to connect again. */
 const CALM_MS = 500;
@@ -83,7 +83,7 @@ export class ServiceClock {
       if (!isRunning(player)) return false;
       const given = places.filter((place, i) => {
         const owner = owners[i];
-        return this.#reaches(player, i) && this.#isInLine(player, place, lock) && this.#gives(owner, i);
+        return this.#reaches(player, i) && this.#isQueued(player, place, lock) && this.#gives(owner, i);
       });
       return given.length >= quorum;
     });
@@ -111,7 +111,7 @@ export class ServiceClock {
     return this.#stage.world.nowMs - this.#stage.calmSinceMs(link) > this.#terms.calmMs;
   }
 
-  #isInLine({ client }: Player, { server }: Place, lock: string): boolean {
+  #isQueued({ client }: Player, { server }: Place, lock: string): boolean {
     const queue = server.members(queueKey(lock));
     const places = typeof queue === 'symbol' ? [] : queue;
     const owner = server.get(lock);

@@ -128,7 +128,7 @@ export class TickTable {
     const { isOverlapped, toMs } = this.#untilCalm(tick);
     const next = this.#setting.schedule.next(tick);
     const isLate = next !== undefined && trueMs(next) <= toMs;
-    // one that came later may be first in line after an outage: it lists what it was not there for
+    // one that came later may be first in the queue after an outage: it lists what it was not there for
     const isListed = isOverlapped && this.#toldOf(tick).some(({ reason }) => reason === 'not started');
     const isDropped = overlap === 'queue' ? isListed : isOverlapped || isLate;
     const isPresent = this.#presences.some((one) => one.fromMs < fromMs - 10 * SECOND && one.toMs > toMs);

@@ -16,7 +16,7 @@ import { type DeviationKind, type Schedule, TTL_MS } from './deviations.js';
 
 /** Between a deadline and the code that notices it. */
 const SLACK_MS = 10;
-/** Whoever stands in line gets the lock within this time, while only these happen: longer than all holds together. */
+/** Whoever stands in the queue gets the lock within this time, while only these happen: longer than all holds together. */
 const PROMPT_MS = TTL_MS + 100;
 const GENTLE: readonly DeviationKind[] = ['next', 'unplug'];
 /** Errors that no deviation excuses. */
@@ -86,7 +86,7 @@ export class Hands {
   #mustBePrompt(tookMs: number): void {
     if (tookMs <= PROMPT_MS || !this.isGentle) return;
     const { name } = this.player.client;
-    this.#stage.checker.fail('progress', `${name} stands in line for ${tookMs.toFixed(0)} ms`);
+    this.#stage.checker.fail('progress', `${name} stands in the queue for ${tookMs.toFixed(0)} ms`);
   }
 
   /** An exclusive lock was granted. */

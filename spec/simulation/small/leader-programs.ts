@@ -6,7 +6,7 @@ import { leadAtTheEnd } from '../coordination/leading.js';
 import type { Reign } from '../coordination/leader-checker.js';
 import { TTL_MS } from './deviations.js';
 import type { Hands } from './hands.js';
-import { IN_LINE, type Program, RESOURCE } from './programs.js';
+import { QUEUED, type Program, RESOURCE } from './programs.js';
 import type { SmallEnding } from './worlds.js';
 
 /** The value of a leader is written within this time after its votes, or later. */
@@ -24,7 +24,7 @@ interface Led {
 async function campaign(hands: Hands, value: string): Promise<Led | undefined> {
   const { client } = hands.player;
   const { leaders } = hands.checkers;
-  const waitMs = IN_LINE.waitMs ?? 0;
+  const waitMs = QUEUED.waitMs ?? 0;
   const options: CampaignOptions = { waitMs };
   const beginning = leaders.fence;
   let led: Led | undefined;
@@ -35,7 +35,7 @@ async function campaign(hands: Hands, value: string): Promise<Led | undefined> {
     led = { leadership, lease: leaseUnder(leadership), reign };
     return led.lease;
   };
-  await hands.granted([RESOURCE], { ...IN_LINE, waitMs: waitMs + WRITE_MS }, acquire, (lease, began) =>
+  await hands.granted([RESOURCE], { ...QUEUED, waitMs: waitMs + WRITE_MS }, acquire, (lease, began) =>
     hands.holds(lease, began),
   );
   return led;

@@ -14,7 +14,7 @@ export type Program = (hands: Hands) => Promise<unknown>;
 /** Long enough to outwait a lease that nobody releases. */
 const WAIT_MS = 2 * TTL_MS;
 export const ALONE: AcquireOptions = { ttlMs: TTL_MS, waitMs: WAIT_MS, fair: false };
-export const IN_LINE: AcquireOptions = { ttlMs: TTL_MS, waitMs: WAIT_MS };
+export const QUEUED: AcquireOptions = { ttlMs: TTL_MS, waitMs: WAIT_MS };
 /** The ttl is so long that a vote that nobody undoes would be noticed. */
 export const LONG_TTL_MS = 20_000;
 export const FOR_LONG: AcquireOptions = {
@@ -68,9 +68,9 @@ export const latecomer: Program = async (hands) => {
 
 /** Asks again before it lets go. */
 export const again: Program = async (hands) => {
-  const first = await hands.acquire(RESOURCE, IN_LINE);
+  const first = await hands.acquire(RESOURCE, QUEUED);
   await hands.pass(HOLD_MS);
-  const next = hands.acquire(RESOURCE, IN_LINE);
+  const next = hands.acquire(RESOURCE, QUEUED);
   await hands.pass(HOLD_MS);
   await hands.release(first);
   const second = await next;
@@ -169,7 +169,7 @@ export const reentering: Program = async (hands) => {
 /** Acquires a lock that several may hold, holds it for a moment and releases it. */
 export function sharedTurn(...locks: readonly SharedLock[]): Program {
   return async (hands) => {
-    const leases = await Promise.all(locks.map((lock) => hands.acquireShared(lock, IN_LINE)));
+    const leases = await Promise.all(locks.map((lock) => hands.acquireShared(lock, QUEUED)));
     await hands.pass(HOLD_MS);
     for (const lease of leases) await hands.release(lease);
   };
@@ -178,7 +178,7 @@ export function sharedTurn(...locks: readonly SharedLock[]): Program {
 /** Writes, and goes on as a reader. */
 export function downgrading(writing: SharedLock): Program {
   return async (hands) => {
-    const lease = await hands.acquireShared(writing, IN_LINE);
+    const lease = await hands.acquireShared(writing, QUEUED);
     await hands.pass(HOLD_MS);
     if (lease instanceof WriteLease && lease.status === 'held')
       await hands.settles(lease, 'downgrade', () => lease.downgrade());

@@ -17,7 +17,7 @@ import {
   FOR_LONG,
   holdOn,
   impatient,
-  IN_LINE,
+  QUEUED,
   latecomer,
   LONG_HOLD_MS,
   LONG_TTL_MS,
@@ -148,8 +148,8 @@ const SCENARIOS: readonly Scenario[] = [
   {
     name: 'line',
     masters: [2, 3],
-    about: 'one holds and asks again, the other waits in line, and the lock is handed over',
-    programs: [again, turns(IN_LINE, 1)],
+    about: 'one holds and asks again, the other waits in the queue, and the lock is handed over',
+    programs: [again, turns(QUEUED, 1)],
     faults: [...USUAL, 'unplug'],
   },
   {

@@ -23,7 +23,7 @@ export interface SharedTerms {
   /** How many permits the semaphore has. */
   readonly permits: number;
   /** The share of calls that queue. */
-  readonly inLine: number;
+  readonly inQueue: number;
   /** Many such locks are held at a time, too. */
   readonly isKept: boolean;
 }
@@ -88,7 +88,7 @@ export class SharedWorker extends Routine {
     const isTry = seeded.chance(0.2);
     const waitMs = seeded.whole(0, 1_500);
     const own = { ttlMs, renew: seeded.chance(0.3) };
-    const waiting = { ...own, waitMs, fair: seeded.chance(this.#terms.inLine) };
+    const waiting = { ...own, waitMs, fair: seeded.chance(this.#terms.inQueue) };
     const toWrite = seeded.chance(0.4);
     const what = permits > 0 ? `${permits} permits` : toWrite ? 'to write' : 'to read';
     const allowedMs = (isTry ? 0 : waitMs) + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS;

@@ -50,7 +50,7 @@ export interface WorkTerms {
   /** Whether calls may switch fencing off. */
   readonly mixesFencing: boolean;
   /** The share of calls that queue. */
-  readonly inLine: number;
+  readonly inQueue: number;
   /** All clients want the same lock at the same times, and hold it for a moment. */
   readonly isCrowd: boolean;
 }
@@ -226,7 +226,7 @@ export class Worker {
       ...(seeded.chance(OWN_NODE_TIMEOUT)
         ? { nodeTimeoutMs: seeded.whole(10, LONGEST_NODE_TIMEOUT_MS) }
         : {}),
-      ...(isTry ? {} : { fair: seeded.chance(this.#terms.inLine) }),
+      ...(isTry ? {} : { fair: seeded.chance(this.#terms.inQueue) }),
       ...(this.#terms.mixesFencing ? { fencing: seeded.chance(0.5) } : {}),
       ...(controller === undefined ? {} : { signal: controller.signal }),
     };

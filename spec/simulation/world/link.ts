@@ -76,7 +76,7 @@ export class SimulatedLink implements Transport {
   onAnswered: (command: Command) => void = () => undefined;
   readonly #environment: LinkEnvironment;
   readonly #listeners = new Set<() => void>();
-  readonly #lines = new Set<PushConnection>();
+  readonly #connections = new Set<PushConnection>();
   #connection: Connection | undefined;
   #pending: Pending[] = [];
   #blocked: Direction | undefined;
@@ -123,12 +123,12 @@ export class SimulatedLink implements Transport {
 
   /** How many listeners the connection has, push connections included. */
   get listeners(): number {
-    return this.#listeners.size + this.#lines.size;
+    return this.#listeners.size + this.#connections.size;
   }
 
   /** Its client hears the pushes of this master. */
   get isListening(): boolean {
-    return [...this.#lines].some((line) => line.isConnected && !line.isSilent);
+    return [...this.#connections].some((line) => line.isConnected && !line.isSilent);
   }
 
   subscribe(channel: string, listener: PushListener): Subscription {
@@ -143,8 +143,8 @@ export class SimulatedLink implements Transport {
       isSlow: this.#environment.hasLatePushes,
       delayMs: () => this.#delayMs(),
     };
-    const line = new PushConnection(road, channel, listener, () => this.#lines.delete(line));
-    this.#lines.add(line);
+    const line = new PushConnection(road, channel, listener, () => this.#connections.delete(line));
+    this.#connections.add(line);
     return line;
   }
 
@@ -192,19 +192,19 @@ export class SimulatedLink implements Transport {
 
   /** Push connections break. */
   cutPushes(): void {
-    if (this.#lines.size > 0) this.disturb();
-    for (const line of this.#lines) line.cut();
+    if (this.#connections.size > 0) this.disturb();
+    for (const line of this.#connections) line.cut();
   }
 
   /** Push connections swallow everything from now on, and both ends believe in them. */
   silencePushes(): void {
-    if (this.#lines.size > 0) this.disturb();
-    for (const line of this.#lines) line.silence();
+    if (this.#connections.size > 0) this.disturb();
+    for (const line of this.#connections) line.silence();
   }
 
   /** Nothing goes wrong on it any more; push connections that swallow everything break. */
   calm(): void {
-    for (const line of this.#lines) if (line.isSilent) line.cut();
+    for (const line of this.#connections) if (line.isSilent) line.cut();
     this.isCalm = true;
   }
 
@@ -223,7 +223,7 @@ export class SimulatedLink implements Transport {
   heal(drops: boolean): void {
     this.disturb();
     this.#blocked = undefined;
-    for (const line of this.#lines) line.healed(drops);
+    for (const line of this.#connections) line.healed(drops);
     const connection = this.#connection;
     if (connection === undefined) return;
     if (drops) return this.cut(false);

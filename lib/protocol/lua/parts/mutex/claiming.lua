@@ -7,7 +7,7 @@
 -- and has changed nothing.
 --
 -- `life` is the life of counters in ms, as a string; '0' means: no fencing. `proposal` is the fencing token that is proposed, as
--- a string; '0' for none. `isInLine`: it waited. `wasTried`: the short way was gone already.
+-- a string; '0' for none. `isQueued`: it waited. `wasTried`: the short way was gone already.
 --@needs counter, guard, tokens
 local function claimOne(k, token, ttl, life, proposal)
   if redis.call('SET', KEYS[k], token, 'PX', ttl, 'NX') then
@@ -19,8 +19,8 @@ local function claimOne(k, token, ttl, life, proposal)
     redis.call('DEL', KEYS[k])
   end
 end
-local function claim(first, n, token, ttl, life, proposal, isInLine, wasTried)
-  if n == 1 and not isInLine and not wasTried then
+local function claim(first, n, token, ttl, life, proposal, isQueued, wasTried)
+  if n == 1 and not isQueued and not wasTried then
     local fence = claimOne(first, token, ttl, life, proposal)
     if type(fence) == 'table' then return fence[1], fence[2], fence[3] end
     if fence then return 1, fence, 0 end
@@ -33,7 +33,7 @@ local function claim(first, n, token, ttl, life, proposal, isInLine, wasTried)
       return owner
     end
     if owner ~= token and owner ~= withMark(token) then
-      if isInLine then redis.pcall('ZREM', KEYS[i + n], token) end
+      if isQueued then redis.pcall('ZREM', KEYS[i + n], token) end
       if owner then
         if owner ~= AT_REST and not isOurs(owner) then foreign_client = 1 end
         local ms = redis.call('PTTL', KEYS[i])
@@ -44,7 +44,7 @@ local function claim(first, n, token, ttl, life, proposal, isInLine, wasTried)
   if left then return 0, left, foreign_client end
   local fence, told = 0, 0
   if life ~= '0' then
-    local from = isInLine and last + 2 * n + 1 or last + 1
+    local from = isQueued and last + 2 * n + 1 or last + 1
     fence, told = taken(tonumber(proposal))
     for i = from, from + n - 1 do
       local number = count(i)

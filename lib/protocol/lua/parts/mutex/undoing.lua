@@ -1,6 +1,6 @@
 -- A vote, with the mark or without, is deleted together with the turn beside it: the number of deleted keys shows whether
 -- anybody waits, without another command. `leave` sets the turn again for a queue that needs it. If there is no vote, the
--- turn is looked up: the token may have a place. With a `proposal`, terms and counters follow the turns.
+-- turn is looked up: the token may have a place. With a `proposal`, looks and counters follow the turns.
 --@needs leaving, tokens
 local function undo(first, n, token, proposal)
   local deleted, left, wrong_type, failed, awaited, gone = 0, -2, 0, false, {}, {}

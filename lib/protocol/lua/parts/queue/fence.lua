@@ -1,5 +1,5 @@
 -- Counts a vote that the queue gives, and returns its fencing token; 0 without fencing.
---@needs int, line
+--@needs int, own
 
 -- The token is the proposal if that is near the clock and no lower than `floor`; else nothing, or the clock if `orClock`. It
 -- is nothing, too, if the key holds no counter, or a spent one. `life` is that of the counter in ms, as a string; '0' means

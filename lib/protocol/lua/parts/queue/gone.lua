@@ -1,9 +1,9 @@
--- The clock at the last look of a waiter, from its terms, and whether these say that the waiter is gone. A waiter without
--- terms does not count as gone. `us` is the clock.
-local function lookIn(terms)
-  return type(terms) == 'string' and tonumber(string.match(terms, '^%d+')) or nil
+-- The clock at a waiter's last look, and whether the waiter is gone by it. A waiter of which no look is kept does not count as
+-- gone. `us` is the clock.
+local function lookedAt(look)
+  return type(look) == 'string' and tonumber(string.match(look, '^%d+')) or nil
 end
-local function isGone(terms, us)
-  local look = lookIn(terms)
-  return look ~= nil and us - look > GONE_US
+local function isGone(look, us)
+  local at = lookedAt(look)
+  return at ~= nil and us - at > GONE_US
 end

@@ -1,18 +1,18 @@
 -- Hands a free lock over to its first waiter.
---@needs drop, fence, gone, int, line, push, tell, tokens, turn
+--@needs drop, fence, gone, int, own, push, tell, tokens, turn
 
--- What fresh terms ask for: the ttl, the instant of sending, the clock at the look, and the fencing token, which is counted.
-local function freshTerms(own, found)
+-- What a fresh look asks for: the ttl, the instant of sending, the clock at the look, and the fencing token, which is counted.
+local function freshLook(own, found)
   if type(found) ~= 'string' then return nil end
-  local look, sent, ttl, life, run, least = string.match(found, '^(%d+)|(%d+)|(%d+)|(%d+)|(%w*)|(%d+)$')
-  local age = look and clockOf(own) - look
+  local at, sent, ttl, life, run, least = string.match(found, '^(%d+)|(%d+)|(%d+)|(%d+)|(%w*)|(%d+)$')
+  local age = at and clockOf(own) - at
   if not age or age < 0 or age > FRESH_US then return nil end
   if run ~= '' then
     local info = redis.pcall('INFO', 'server')
     if type(info) ~= 'string' or string.match(info, 'run_id:(%w+)') ~= run then return nil end
   end
-  local fence = countVote(own, life, math.max(least, look - AHEAD_US))
-  if fence then return tonumber(ttl), sent, tonumber(look), fence end
+  local fence = countVote(own, life, math.max(least, at - AHEAD_US))
+  if fence then return tonumber(ttl), sent, tonumber(at), fence end
 end
 
 -- Hands it to one waiter. Returns how many connections its push reaches, false if this user may not publish, and the serial;
@@ -20,9 +20,9 @@ end
 -- as reached, and gets nothing.
 local function give(own, token, ticket, self)
   if token == self then return 1 end
-  local terms = termsOf(own, token)
-  if isGone(terms, clockOf(own)) then return 0 end
-  local serial, ttl, sent, look, fence = nextSerial(own), freshTerms(own, not self and terms)
+  local look = lookOf(own, token)
+  if isGone(look, clockOf(own)) then return 0 end
+  local serial, ttl, sent, at, fence = nextSerial(own), freshLook(own, not self and look)
   if not ttl then
     local receivers = push(own, token, 'g ' .. int(serial))
     if receivers and receivers > 0 then
@@ -35,7 +35,7 @@ local function give(own, token, ticket, self)
   local ending = math.floor(clockOf(own) / 1000) + ttl
   redis.call('SET', KEYS[own.l], withMark(token), 'PXAT', int(ending))
   turnTo(own, token, ticket, serial, ttl)
-  local span = ending - math.ceil(look / 1000)
+  local span = ending - math.ceil(at / 1000)
   local told = table.concat({'v', int(serial), sent, int(span), int(fence)}, ' ')
   local receivers = push(own, token, told)
   if not receivers or receivers == 0 then redis.call('DEL', KEYS[own.l]) end
@@ -44,7 +44,7 @@ end
 
 -- Gives it to the first waiter that the push reaches, and returns its token and the serial; `self` counts as reached, and
 -- gets nothing. Returns nothing if nobody waits, or if this user may not publish: then the waiters stay, and poll. Returns
--- nothing and true if it dropped as many as one call may. If nobody waits, it deletes the terms as well: a claim from the
+-- nothing and true if it dropped as many as one call may. If nobody waits, it deletes the looks as well: a claim from the
 -- queue leaves its own behind.
 local function handOver(own, self)
   local token, ticket = headOf(own)

@@ -17,7 +17,7 @@ local function leaveQueue(own, token, isGone)
 end
 
 -- For those of `n` resources that are waited for: the indexes in `awaited`, and in `gone` whether the vote was deleted there.
--- The token leaves the queues, and free locks are handed over; directly if the caller gave a `proposal`: then terms and
+-- The token leaves the queues, and free locks are handed over; directly if the caller gave a `proposal`: then looks and
 -- counters follow the turns. The votes are deleted by now; a failure here does not bring votes back. Returns whether the same
 -- request has to be sent again, because more waiters are gone than one call may drop.
 local function leave(awaited, gone, n, token, proposal)

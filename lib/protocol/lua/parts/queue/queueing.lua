@@ -1,15 +1,15 @@
 -- A look at a lock, which takes a place in its queue or the lock.
---@needs before, fence, guard, hand-over, int, join, line, push, tell, tidying, tokens, turn
+--@needs before, fence, guard, hand-over, int, join, own, push, tell, tidying, tokens, turn
 
--- The look adds to the queue's record (`line`): token, ticket, keep (how long the place is kept, in ms), sent, ttl, life, and
+-- The look adds to the queue's record (`own`): token, ticket, keep (how long the place is kept, in ms), sent, ttl, life, and
 -- period, that of the guard.
 
--- Leaves the terms for `ms`. A server without memory for them, or a user without the right, does without.
+-- Keeps the look for `ms`. A server without memory for it, or a user without the right, does without.
 local function noteLook(own, ms)
   local run = own.period > 0 and runId() or ''
-  local terms = int(clockOf(own))
-  if own.ttl ~= '0' then terms = table.concat({terms, own.sent, own.ttl, own.life, run, int(least)}, '|') end
-  if type(redis.pcall('HSET', KEYS[own.m], own.token, terms)) ~= 'table' then
+  local look = int(clockOf(own))
+  if own.ttl ~= '0' then look = table.concat({look, own.sent, own.ttl, own.life, run, int(least)}, '|') end
+  if type(redis.pcall('HSET', KEYS[own.m], own.token, look)) ~= 'table' then
     redis.call('PEXPIRE', KEYS[own.m], int(ms))
   end
 end

@@ -1,5 +1,5 @@
 -- Notifies waiters that they are the first of the queue, or among the first.
---@needs drop, gone, line, push
+--@needs drop, gone, own, push
 
 local function tellFirst(own, token, _, self)
   local receivers = push(own, token, 'w')
@@ -21,9 +21,9 @@ local function tellMore(own)
     if not tried[client] then
       tried[client] = true
       local isTold = i == 1 or push(own, token, 'w') ~= 0
-      local look = lookIn(termsOf(own, token))
+      local at = lookedAt(lookOf(own, token))
       if isTold then told = told + 1 end
-      if told == MOST_TOLD or isTold and look and clockOf(own) - look <= TIDY_US then return end
+      if told == MOST_TOLD or isTold and at and clockOf(own) - at <= TIDY_US then return end
     end
   end
 end

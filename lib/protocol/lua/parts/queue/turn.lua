@@ -1,5 +1,5 @@
 -- The turn: `serial|token|ticket` of the last hand-over, or `0||`.
---@needs int, line
+--@needs int, own
 
 -- Its serial, token and ticket, as strings; nothing without a turn.
 local function turnOf(own)

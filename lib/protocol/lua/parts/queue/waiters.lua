@@ -1,5 +1,5 @@
--- How many wait in the queue at index `q` of KEYS, and the first of them. Those that are gone by the terms at index `m`
--- are left out; without the right to read terms or the clock, nobody is known to be gone.
+-- How many wait in the queue at index `q` of KEYS, and the first of them. Those that are gone by the looks at index `m`
+-- are left out; without the right to read looks or the clock, nobody is known to be gone.
 --@needs gone
 local function waiters(q, m)
   local tokens, count, first = redis.pcall('ZRANGE', KEYS[q], 0, -1), 0, {}

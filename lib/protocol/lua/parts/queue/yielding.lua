@@ -1,5 +1,5 @@
 -- Gives back a vote that was handed over.
---@needs hand-over, join, line, tokens, turn
+--@needs hand-over, join, own, tokens, turn
 
 -- `place` is `serial|ticket|life`; a life of 0 means no place. With `|1` behind it, the key rests for the holder of the lock,
 -- and is handed to nobody. Returns 1, or 0 if that hand-over is no longer the current one.

@@ -7,8 +7,8 @@
 --      l  the same for waiters from the queue: with queues and turns
 --      a  life of counters · token, fencing token
 --      u, r  nothing · token
---      v, h  the same with terms and counters: proposed fencing token · token
---      q  ttl, life of counters, proposed fencing token · token, place; one resource each, with queue, turn, terms, counter
+--      v, h  the same with looks and counters: proposed fencing token · token
+--      q  ttl, life of counters, proposed fencing token · token, place; one resource each, with queue, turn, looks, counter
 --      y  proposed fencing token · token, place; likewise
 --      e  ttl, '2', '1' or '0' as above · token
 -- → for each entry the reply of its script, with short forms: the fencing token for {1, fence, 0}, 1 for {1, 0, 0},
@@ -33,11 +33,11 @@ while a <= #ARGV do
   local first = #replies
   if kind == 'c' or kind == 'l' then
     local ttl, life, proposal = ARGV[a], ARGV[a + 1], ARGV[a + 2]
-    local isInLine = kind == 'l'
-    local step = (isInLine and 3 * n or n) + (life == '0' and 0 or n)
+    local isQueued = kind == 'l'
+    local step = (isQueued and 3 * n or n) + (life == '0' and 0 or n)
     a = a + 3
     for i = first + 1, first + count do
-      replies[i] = vote(claim, n, ARGV[a], ttl, life, proposal, isInLine)
+      replies[i] = vote(claim, n, ARGV[a], ttl, life, proposal, isQueued)
       take(step, 1)
     end
   elseif kind == 'e' then

@@ -1,6 +1,6 @@
 -- Looks at one key and its queue, and changes nothing.
--- KEYS 1 resource, 2 queue, 3 terms
--- → {code, ms, owner, waiting, tokens} · waiting = how many wait, without those that are gone as far as their terms say;
+-- KEYS 1 resource, 2 queue, 3 looks
+-- → {code, ms, owner, waiting, tokens} · waiting = how many wait, without those that are gone as far as their looks say;
 --   tokens = the first of them, in order
 --   0, −2, '' free, or at rest · 1, ms, owner held; ms left, −1 without expiry · 2, ms, '' something that is not such a lock
 --@needs waiters

@@ -1,6 +1,6 @@
 -- Looks at a lock: claims it if it is free or was handed over to this token, else takes a place in its queue. The client
 -- has to be subscribed to its channel. A ttl of 0 asks for a reservation in place of the vote.
--- KEYS 1 resource, 2 queue, 3 turn, 4 terms, 5 counter, 6 marker if ARGV 6 ≥ 0
+-- KEYS 1 resource, 2 queue, 3 turn, 4 looks, 5 counter, 6 marker if ARGV 6 ≥ 0
 -- ARGV 1 token, 2 place: `ticket|life|sent` (µs of the masters' time; how long the place is kept, ms; when this look was
 --      sent by the client's clock, ms), 3 ttl in ms (0 = only a reservation), 4 life of the counter in ms (0 = no fencing),
 --      5 the proposed fencing token in µs (0 = none), 6 guard period in ms, as above

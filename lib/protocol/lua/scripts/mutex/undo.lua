@@ -1,6 +1,6 @@
 -- Deletes the keys that hold this token, and reports the holders of the others. Free locks are handed over to their
 -- waiters; the token itself leaves the queues.
--- KEYS resources, queues, turns, and with ARGV 2 terms and counters
+-- KEYS resources, queues, turns, and with ARGV 2 looks and counters
 -- ARGV 1 token, 2 the fencing token in µs that is proposed for who is handed a lock directly (0 = none); without it, locks
 --      are handed over by reservation
 -- → {n, ms, s} n keys deleted; ms = the longest time left among keys that others hold, −1 without expiry, −2 none;

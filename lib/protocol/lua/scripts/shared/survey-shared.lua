@@ -1,10 +1,10 @@
 -- Looks at a read-write lock or a semaphore, and at the queue of its gate, and changes nothing.
--- KEYS 1 resource, 2 the gate, 3 the gate's queue, 4 its terms
+-- KEYS 1 resource, 2 the gate, 3 the gate's queue, 4 its looks
 -- → {code, ms, now, fields, head, waiting, tokens}
 --   code 0 free · 1 held · 2 something of another type, and `fields` is empty; ms left of the key, −1 without expiry
 --   now = the server's clock in ms; fields = names and values in turn, expired ones included
 --   head = the token at the head of the gate, or ''; waiting = how many are behind it, without those that are gone as far
---   as their terms say; tokens = the first of them
+--   as their looks say; tokens = the first of them
 --@needs clock, waiters
 local all = redis.pcall('HGETALL', KEYS[1])
 local head = redis.pcall('GET', KEYS[2])

@@ -1,0 +1,218 @@
+/** Waiting for an exclusive lock, as its acquisition sees it: how it leaves the queue, and what follows. */
+import { expect } from 'chai';
+import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
+import { MutexQueue } from '../../lib/queue/mutex-queue.js';
+import { LONGEST_LIFE_MS } from '../../lib/queue/queue-place.js';
+import type { Lease } from '../../lib/lease/public.js';
+import { Repairs } from '../../lib/quorum/repairs.js';
+import {
+  type CommandKind,
+  holdReplies,
+  kindOf,
+  kindsSentTo,
+  plainScope,
+  refuseNext,
+} from '../support/commands.js';
+import { type Bench, fakeCluster } from '../support/fake-cluster.js';
+import type { FakeMaster } from '../support/fake-master.js';
+import { settle } from '../support/fake-time.js';
+import { hold, kindsOf, letGo, type QueueBench, queueBench } from '../support/queue-bench.js';
+
+interface Held extends Bench {
+  readonly lease: Lease;
+  /** Of three. */
+  readonly m3: FakeMaster;
+}
+
+/** Another client holds `r`, on three masters. */
+async function held(): Promise<Held> {
+  const retry = { minDelayMs: 50, maxDelayMs: 50 };
+  const options = { ttlMs: 600_000, waitMs: 60_000, nodeTimeoutMs: 50, retry };
+  const bench = fakeCluster(3, options, { hasPushes: true });
+  const lease = await bench.other().redlock.acquire('r');
+  for (const master of bench.masters) master.sent.length = 0;
+  const [, , m3] = bench.masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+  return { ...bench, lease, m3 };
+}
+
+interface Standing extends QueueBench {
+  readonly queue: MutexQueue;
+  readonly repairs: Repairs;
+}
+
+/** One that waits by itself for a second, with a ttl of a second, on three masters that another holds. */
+function standingIn({ isOpen }: { readonly isOpen: boolean }): Standing {
+  const bench = queueBench(3);
+  for (const master of bench.masters) {
+    hold(master);
+    master.opensLines = isOpen;
+  }
+  const repairs = new Repairs(bench.nodes, bench.time, bench.time);
+  const terms = { scope: plainScope('r'), ttlMs: 1_000, nodeTimeoutMs: 50, onlyReserves: true };
+  const queue = new MutexQueue({ ...bench, repairs }, terms);
+  void queue.wait(() => 1, bench.time.now() + 1_000);
+  return { ...bench, queue, repairs };
+}
+
+describe('mutex queue: it leaves without having claimed', () => {
+  const standing = (isOpen: { readonly isOpen: boolean }): MutexQueue => standingIn(isOpen).queue;
+
+  it('and only where a foreign client was met is it said that one holds the lock', async () => {
+    for (const end of ['foreign-client', 'hopeless', 'ended'] as const) {
+      const queue = standing({ isOpen: true });
+      await settle();
+      expect(queue.depart(end).isForeignClient).to.equal(end === 'foreign-client');
+    }
+  });
+
+  it('at the end of its wait: with a look at the lock, and with what the masters have said of it', async () => {
+    const queue = standing({ isOpen: true });
+    await settle();
+    queue.end();
+    const departure = queue.depart('ended');
+    expect(departure).to.include({ looks: true, isUnasked: false });
+    expect(departure.standing(undefined)).to.include({ failure: 'held', isOfLock: true });
+  });
+
+  it('before a quorum could be asked for a place: no look, and nothing is known of the lock', async () => {
+    const queue = standing({ isOpen: false });
+    await settle();
+    queue.end();
+    const departure = queue.depart('ended');
+    expect(departure).to.include({ looks: false, isUnasked: true });
+    expect(departure.standing(undefined)).to.equal(undefined);
+  });
+});
+
+describe('mutex queue: what is owed to masters when its votes are given back', () => {
+  for (const [title, giveBack] of [
+    ['after a claim that failed', (queue: MutexQueue) => queue.failed()],
+    ['when it leaves', (queue: MutexQueue) => queue.depart('reserved')],
+  ] as const)
+    it(`${title}: a vote that is handed over to it later is declined, and none before`, async () => {
+      const { queue, masters, random } = standingIn({ isOpen: true });
+      const [m1] = masters as readonly [FakeMaster];
+      await settle();
+      for (const master of masters) await letGo(master);
+      await settle();
+      const [token = ''] = random.tokens;
+      const told = (): CommandKind | undefined => {
+        m1.connection.tell(`g ${m1.micros() + 1} ${token} r`);
+        return kindsOf(m1, token).at(-1);
+      };
+      expect(told()).to.equal('queue');
+      giveBack(queue);
+      expect(told()).to.equal('yield');
+    });
+
+  it('a claim outside the queue that failed has no votes of a wait to give back', async () => {
+    const { queue } = standingIn({ isOpen: true });
+    await settle();
+    queue.end();
+    queue.stepAside();
+    expect(() => queue.failed()).not.to.throw();
+  });
+
+  it('an undo is owed for as long as a place may live, and a vote after it', async () => {
+    const { queue, masters, repairs, time } = standingIn({ isOpen: true });
+    await settle();
+    masters[0]?.become('lost');
+    await queue.depart('hopeless').withdrawal.send();
+    await time.advance(LONGEST_LIFE_MS + 900);
+    expect(repairs.size).to.equal(1);
+    await time.advance(3_000);
+    expect(repairs.size).to.equal(0);
+  });
+});
+
+describe('mutex queue: what follows the wait', () => {
+  it('N=3, no pushes after all: attempts ask the home master alone, and take back only what was sent', async () => {
+    const { lease, masters, redlock, time } = await held();
+    for (const master of masters) master.opensLines = false;
+    const wait = redlock.acquire('r');
+    await settle();
+    for (const master of masters) master.connection.lose('NOPERM no channels', true);
+    await time.advance(60); // all masters were asked once more
+    for (const master of masters) master.sent.length = 0;
+    await time.advance(300);
+    const asked = masters.map((master) => kindsSentTo(master));
+    expect(asked.map((kinds) => kinds.length > 0)).to.have.members([true, false, false]);
+    expect(new Set(asked.flat())).to.deep.equal(new Set<CommandKind>(['claim']));
+    await lease.release();
+    await time.advance(60);
+    expect((await wait).status).to.equal('held');
+  });
+
+  it('N=3: a lock that was held more often than not lately is queued for at once; after some that found it free, it is tried', async () => {
+    const { lease, masters, redlock, time } = await held();
+    const [m1] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    let holder = lease;
+    const first = async (isHeld: boolean): Promise<CommandKind | undefined> => {
+      const before = m1.sent.length;
+      if (!isHeld) await holder.release();
+      const wait = redlock.acquire('r');
+      await time.advance(MOST_TRIES * TRY_AFTER_MS.most); // it may try before it queues
+      const kind = kindsSentTo(m1).slice(isHeld ? before : before + 1)[0];
+      if (isHeld) await holder.release();
+      holder = await wait;
+      return kind;
+    };
+    const kinds: (CommandKind | undefined)[] = [];
+    const tried = Array<CommandKind>(6).fill('claim');
+    for (const isHeld of [...tried.map(() => true), true, false, false, false])
+      kinds.push(await first(isHeld));
+    expect(kinds).to.deep.equal([...tried, 'queue', 'queue', 'queue', 'claim']);
+  });
+
+  it('N=3: a try that is granted at once counts as free; where nobody waited lately, a release reserves', async () => {
+    const { lease, masters, redlock } = await held();
+    const [m1] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    const wait = redlock.acquire('r'); // 1/8
+    await settle();
+    await lease.release();
+    await (await wait).release();
+    for (let i = 0; i < 12; i++) await (await redlock.acquire('r')).release(); // below 1/32
+    await settle();
+    const keys = m1.sent.slice(-24).map(({ args }) => Number(args[1]));
+    const [claim, release, inQueue] = [3, 3, 5];
+    expect(keys.filter((_, i) => i % 2 === 0)).to.deep.equal(Array.from({ length: 12 }, () => claim));
+    expect(keys.filter((_, i) => i % 2 === 1)).to.deep.equal([
+      ...Array.from({ length: 10 }, () => inQueue),
+      ...[release, release],
+    ]);
+  });
+
+  it('N=3: a place that is given late, while the lease is held, costs the lease no vote', async () => {
+    const { lease, m3, redlock, time } = await held();
+    const arrive = holdReplies(m3, 'queue');
+    const wait = redlock.acquire('r');
+    await time.advance(60); // it is silent by now
+    await lease.release();
+    const next = await wait;
+    await settle();
+    arrive();
+    await time.advance(1_000);
+    expect([next.status, m3.value('r')]).to.deep.equal(['held', next.token]);
+  });
+
+  it('N=3, a master is silent from the place on, and the claim is refused: one undo follows both there', async () => {
+    const { lease, m3, masters, random, redlock, time } = await held();
+    const send = m3.call.bind(m3);
+    m3.call = (command) => {
+      if (kindOf(command) === 'queue') m3.manner = 'freeze';
+      return send(command);
+    };
+    const wait = redlock.acquire('r');
+    await time.advance(60);
+    for (const master of masters) if (master !== m3) refuseNext(master);
+    await lease.release();
+    await time.advance(60);
+    m3.thaw();
+    await time.advance(1_000);
+    const [, token = ''] = random.tokens; // of the first claim in the queue
+    const ofIt = m3.sent.filter(({ args }) => args.includes(token));
+    const isUndo = (kind: CommandKind): boolean => kind !== 'yield'; // a push for it may come when it has left
+    expect(ofIt.map(kindOf).filter(isUndo)).to.deep.equal(['queue', 'claim', 'undo']);
+    await (await wait).release();
+  });
+});
