@@ -104,7 +104,7 @@ const JUDGES: Readonly<Record<string, readonly string[]>> = {
   node: ['node', 'rules'],
   quorum: ['quorum', 'rules', 'coordinator', 'locks', 'lease'],
   coordinator: ['coordinator', 'rules', 'lease'],
-  line: ['line', 'coordinator', 'locks'],
+  queue: ['queue', 'coordinator', 'locks'],
   lease: ['lease', 'rules', 'quorum'],
   election: ['election'],
   jobs: ['jobs'],
@@ -112,9 +112,9 @@ const JUDGES: Readonly<Record<string, readonly string[]>> = {
 
 /** For files that matter to other folders than the rest of theirs. */
 const OWN_JUDGES: Readonly<Record<string, readonly string[]>> = {
-  'lib/protocol/replies.ts': ['protocol', 'line', 'coordinator', 'quorum', 'locks'],
-  'lib/protocol/queue-request.ts': ['protocol', 'line'],
-  'lib/protocol/pushes.ts': ['protocol', 'line'],
+  'lib/protocol/replies.ts': ['protocol', 'queue', 'coordinator', 'quorum', 'locks'],
+  'lib/protocol/queue-request.ts': ['protocol', 'queue'],
+  'lib/protocol/pushes.ts': ['protocol', 'queue'],
   'lib/protocol/note-requests.ts': ['protocol', 'election', 'jobs'],
   'lib/lease/notes.ts': ['lease', 'election', 'jobs'],
 };

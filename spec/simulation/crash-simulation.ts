@@ -124,7 +124,7 @@ class CrashRun {
   readonly #stage: Stage;
   readonly #seeded: Seeded;
   /** The queue's lock: the lock itself, or its gate. */
-  readonly #line: string;
+  readonly #queued: string;
   #freeAtMs = Infinity;
   #isOver = false;
 
@@ -134,7 +134,7 @@ class CrashRun {
     this.checker = new Checker(this.world, { isBeyond: false });
     this.setting = drawSetting(seeded.fork('setting'), options);
     const { kind, nodes, perClient, waiters } = this.setting;
-    this.#line = kind === 'mutex' ? LOCK : gateKey(LOCK);
+    this.#queued = kind === 'mutex' ? LOCK : gateKey(LOCK);
     this.#stage = new Stage(this.world, this.checker, seeded.fork('stage'), {
       ...{ servers: nodes, clients: 1 + Math.ceil(waiters / perClient), drift: DRIFT, skewMs: SKEW_MS },
       ...{ breaksAt: undefined, hasLatePushes: false },
@@ -225,9 +225,9 @@ class CrashRun {
     this.dead += byHand;
     for (const { server } of this.#stage.places) {
       for (let i = 0; i < byHand; i++)
-        server.addMember(queueKey(this.#line), tokenFrom(`gone${i}`, String(i)), i + 1);
-      server.expire(queueKey(this.#line), WAIT_MS);
-      if (byHand > 0) server.set(turnKey(this.#line), '0||', WAIT_MS);
+        server.addMember(queueKey(this.#queued), tokenFrom(`gone${i}`, String(i)), i + 1);
+      server.expire(queueKey(this.#queued), WAIT_MS);
+      if (byHand > 0) server.set(turnKey(this.#queued), '0||', WAIT_MS);
     }
   }
 
@@ -289,7 +289,7 @@ class CrashRun {
     await Promise.all(players.filter(({ client }) => client.isAlive).map(({ redlock }) => redlock.close()));
     await this.#pass(LONGEST_LIFE_MS + TTL_MS);
     for (const { server } of this.#stage.places) {
-      const left = server.members(queueKey(this.#line));
+      const left = server.members(queueKey(this.#queued));
       if (typeof left === 'symbol' || left.length > 0)
         this.checker.fail('leftovers', `${server.name} has places in its queue, and nobody waits`);
     }

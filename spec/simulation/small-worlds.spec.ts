@@ -49,7 +49,7 @@ describe('small worlds: all schedules within a bound', function () {
   });
 
   it('a schedule gives one history, kept or not; another schedule another', async () => {
-    const small = smallWorld('line-2');
+    const small = smallWorld('queue-2');
     const schedule = parseSchedule('4:next,9:cut');
     const [once, twice] = [await runSmall(small, schedule), await runSmall(small, schedule, true)];
     expect([twice.digest, twice.events, twice.steps]).to.deep.equal([once.digest, once.events, once.steps]);
@@ -85,9 +85,9 @@ describe('small worlds: all schedules within a bound', function () {
 
 describe('small worlds: the command line', () => {
   it('takes a world, a schedule and bounds', () => {
-    const { mode, small } = parseOptions(['--small', '--world', 'line-3', '--k', '3', '--faults', '1']);
+    const { mode, small } = parseOptions(['--small', '--world', 'queue-3', '--k', '3', '--faults', '1']);
     expect(mode).to.equal('small');
-    expect(small).to.deep.equal({ isFull: false, k: 3, faults: 1, world: 'line-3', schedule: undefined });
+    expect(small).to.deep.equal({ isFull: false, k: 3, faults: 1, world: 'queue-3', schedule: undefined });
   });
 
   for (const text of ['12', '12:slowly', 'late:12', '1:late;2:cut']) {

@@ -146,7 +146,7 @@ const SCENARIOS: readonly Scenario[] = [
     hasFastMasters: true,
   },
   {
-    name: 'line',
+    name: 'queue',
     masters: [2, 3],
     about: 'one holds and asks again, the other waits in the queue, and the lock is handed over',
     programs: [again, turns(QUEUED, 1)],
