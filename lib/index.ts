@@ -42,28 +42,12 @@ export type {
   ReadWriteLock,
   Semaphore,
   ReadOptions,
-  TryPermitOptions,
-  TryReadOptions,
   WriteLock,
 } from './locks/lockable.js';
-export type {
-  AnyMutex,
-  Owner,
-  ReentrantMutex,
-  ReentrantOptions,
-  TryReentrantOptions,
-} from './locks/reentrance.js';
-export type {
-  SharedHolder,
-  SharedInspection,
-  NodeHolders,
-  PermitHolder,
-  Watcher,
-} from './lease/shared-inspection.js';
+export type { AnyMutex, Owner, ReentrantMutex, ReentrantOptions } from './locks/reentrance.js';
+export type { SharedHolder, SharedInspection, NodeHolders, PermitHolder } from './lease/shared-inspection.js';
 export {
-  type CauseJson,
   type NodeOutcome,
-  type NodeOutcomeJson,
   RedlockError,
   type RedlockErrorCode,
   type RedlockErrorDetails,
@@ -79,12 +63,10 @@ export {
   type BootstrapOptions,
   type CloseOptions,
   DEFAULTS,
-  type LossOptions,
   type OnLoss,
   type ReadyOptions,
   type RedlockOptions,
   type ResolvedOptions,
-  type ResolvedRetry,
   type HandOver,
   type RetryOptions,
   type TryAcquireOptions,
@@ -93,9 +75,7 @@ export {
 export type {
   AcquiredBy,
   AcquiredEvent,
-  AcquisitionEvent,
   ClosedEvent,
-  ExtensionEvent,
   LockKind,
   LostEvent,
   NodeDownEvent,

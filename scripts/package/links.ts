@@ -1,6 +1,6 @@
 /**
  * The relative links of the packed texts. The README's lead to what is in the package, and so do those between texts, but for
- * pages for developers. Other texts may also link to the code and the charts, which only the repository has.
+ * pages for developers and charts. Other texts may also link to the code, which only the repository has.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -17,10 +17,10 @@ export interface Walk {
 
 const FIRST = 'README.md';
 const EXTERNAL = /^[a-z][a-z0-9+.-]*:/i;
-const REPOSITORY_ONLY = /^(bench|examples|lib|spec|docs\/figures|docs\/upstream)(\/|$)/;
+const REPOSITORY_ONLY = /^(bench|examples|lib|spec|docs\/upstream)(\/|$)/;
 /** For those who change the package; the README's own links to them lead to the repository as well, on npm's page. */
 const FOR_DEVELOPERS =
-  /^(CONTRIBUTING|SECURITY|docs\/(ARCHITECTURE|DEVELOPMENT|FULL-RUN|GLOSSARY|MUTATION))\.md$/;
+  /^((CONTRIBUTING|SECURITY|docs\/(ARCHITECTURE|CHAOS|DEVELOPMENT|FULL-RUN|GLOSSARY|MUTATION|SIMULATION))\.md$|docs\/figures\/)/;
 
 /** Walks on from the README through all texts that it reaches. @param packed  the folder of the installed package */
 export function walkLinks(packed: string, repository: string): Walk {
