@@ -9,14 +9,13 @@ import type { Environment } from './environment.js';
 import { closedError, RedlockError } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
 import { HeldLeases } from './lease/held-leases.js';
-import { Lease } from './lease/lease.js';
+import { Lease, WriteLease } from './lease/lease.js';
 import type { LeaseParts } from './lease/lease-parts.js';
 import { LinkedList } from './runtime/linked-list.js';
 import type { InstanceTerms, ResolvedCall, ResolvedClose } from './input/options.js';
 import { type Kind, WRITE } from './protocol/scope.js';
 import type { ResourceKeys } from './resource-keys.js';
 import { TimerCoalescer } from './runtime/timer-coalescer.js';
-import { WriteLease } from './lease/write-lease.js';
 import { type AcquisitionObserver, BothObservers } from './telemetry/observer.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 

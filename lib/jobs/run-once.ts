@@ -9,7 +9,7 @@ import type { Lease } from '../lease/public.js';
 import { runOnceLifeMs, resolveRunOnce } from './options.js';
 import type { JobResult, JobRoutine, RunOnceOptions } from './public.js';
 import { nextNotBeforeMs, notBeforeMs, type Read, RecordUnderLease } from './record.js';
-import { runOf } from './run.js';
+import { runOf } from './work.js';
 
 interface RunOnceTerms<T> {
   readonly forMs: number;

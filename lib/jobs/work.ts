@@ -9,9 +9,8 @@ import { type Claim, type Plan, planOf } from './due.js';
 import { endedMs, lifeMs, REWRITE_MS } from './life.js';
 import type { MastersTime } from './masters-time.js';
 import type { ResolvedJob } from './options.js';
-import type { JobEvents, JobResult, JobRoutine } from './public.js';
+import type { JobEvents, JobResult, JobRoutine, JobRun } from './public.js';
 import { type JobRecord, type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease } from './record.js';
-import { runOf } from './run.js';
 import { type Schedule, ticksIn } from './schedule.js';
 
 /** The least time between two reports of another schedule under the name, in ms. */
@@ -250,4 +249,9 @@ function laterOf(remembered: JobRecord | undefined, found: JobRecord | undefined
 /** The job of that schedule exists from here on: processes that come later need to know which ticks were missed. */
 function isFirst({ isOther, record }: Known, { own }: Pick<Errand, 'own'>): boolean {
   return own === undefined && (record === undefined || isOther);
+}
+
+export function runOf(lease: Lease, scheduledAt: JobRun['scheduledAt']): JobRun {
+  const { signal, fence = 0 } = lease;
+  return { signal, fence, scheduledAt, remainingMs: () => lease.remainingMs() };
 }

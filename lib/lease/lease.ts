@@ -4,7 +4,7 @@ import type { RedlockError } from '../runtime/errors.js';
 import { closingError, extensionError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import { handleOf, type LeaseHandle } from './lease-handle.js';
-import type { Lease as PublicLease } from './public.js';
+import type { Lease as PublicLease, WriteLease as PublicWriteLease } from './public.js';
 import { resolveTtl } from '../input/options.js';
 import type { LeaseParts, LeaseTerms } from './lease-parts.js';
 import { GIVEN_AWAY, LeaseMachine, type LeaseState } from './lease-machine.js';
@@ -311,5 +311,29 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   protected override end(state: LeaseState): void {
     super.end(state);
     this.#parts.onEnd(this);
+  }
+}
+
+export class WriteLease extends Lease implements PublicWriteLease {
+  readonly #grant: Grant;
+
+  constructor(parts: LeaseParts, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
+    super(parts, grant, resources, terms);
+    this.#grant = grant;
+  }
+
+  get mode(): 'read' | 'write' {
+    return this.#grant.kind.name === 'write' ? 'write' : 'read';
+  }
+
+  async downgrade(): Promise<void> {
+    this.assertHeld();
+    if (this.mode === 'read') return;
+    this.#grant.downgrade();
+    await this.extend();
+  }
+
+  override [INSPECT](...given: Inspecting): string {
+    return printed(this, 'WriteLease', ...given);
   }
 }

@@ -4,8 +4,7 @@ import type { RedlockStats } from '../instance-stats.js';
 import type { Redlock } from '../redlock.js';
 import type { LostEvent, ReleasedEvent } from '../telemetry/events.js';
 import type { Labels } from './labels.js';
-import { codeOf, outcomeOf } from './outcome.js';
-import { subscribe } from './subscription.js';
+import { codeOf, outcomeOf, subscribe } from './messages.js';
 
 /** Bounds of the buckets, in seconds: a round trip, a wait, the life of a job. */
 const CALL_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

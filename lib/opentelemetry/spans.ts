@@ -9,8 +9,7 @@ import { type Attributes, type Span, SpanKind, SpanStatusCode, type Tracer } fro
 import type { Redlock } from '../redlock.js';
 import type { AcquireMessage, ExtendMessage, ReleaseMessage } from '../telemetry/channels.js';
 import type { Labels } from './labels.js';
-import { outcomeOf } from './outcome.js';
-import { subscribe } from './subscription.js';
+import { outcomeOf, subscribe } from './messages.js';
 
 type Message = AcquireMessage | ExtendMessage | ReleaseMessage;
 

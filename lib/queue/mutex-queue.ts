@@ -5,10 +5,9 @@ import { failureOf } from '../quorum/failure.js';
 import { countOutcomes, quorumOf, verdict } from '../protocol/quorum.js';
 import { claimQueued, type Request } from '../protocol/request.js';
 import { owe } from '../quorum/repairs.js';
-import type { Departure, Queue, QueueTerms, Won } from './queue.js';
+import type { Departure, Queue, QueueTerms, Won, QueueParts, QueueWaitEnd } from './queue.js';
 import { QueueVisit } from './queue-visit.js';
 import { LONGEST_LIFE_MS } from './queue-place.js';
-import type { QueueParts, QueueWaitEnd } from './queue-wait-terms.js';
 
 export class MutexQueue implements Queue {
   readonly hasPlace = false;

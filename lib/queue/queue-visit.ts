@@ -14,9 +14,8 @@ import { claimQueued, extension, undoQueued } from '../protocol/request.js';
 import { Round } from '../quorum/round.js';
 import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
 import { Silence } from '../redis/server-errors.js';
-import type { QueueTerms, Won } from './queue.js';
+import type { QueueTerms, Won, OnLatePlace, QueueWaitEnd, QueueParts, QueueWaitTerms } from './queue.js';
 import { QueueWait } from './queue-wait.js';
-import type { OnLatePlace, QueueWaitEnd, QueueParts, QueueWaitTerms } from './queue-wait-terms.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
 /** What is waited for, under which token and ticket, and for how long. */

@@ -24,7 +24,7 @@ import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { type DirectVote, directVote, leaseOf } from './direct-vote.js';
 import { LookTimes, STALE_MS } from './look-times.js';
 import { LIFE_MARGIN_MS, placeLifeMs, QueuePlace } from './queue-place.js';
-import type { OnLatePlace, QueueParts, QueueWaitEnd, QueueWaitTerms } from './queue-wait-terms.js';
+import type { OnLatePlace, QueueParts, QueueWaitEnd, QueueWaitTerms } from './queue.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import type { Push } from '../protocol/pushes.js';
 import { oddReply, type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';

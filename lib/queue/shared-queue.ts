@@ -7,8 +7,7 @@ import { type Request, scriptedClaim, undo } from '../protocol/request.js';
 import type { Round } from '../quorum/round.js';
 import type { Kind } from '../protocol/scope.js';
 import type { Withdrawn } from '../node/node.js';
-import type { Departure, Queue, QueueTerms } from './queue.js';
-import type { QueueParts, QueueWaitEnd } from './queue-wait-terms.js';
+import type { Departure, Queue, QueueTerms, QueueParts, QueueWaitEnd } from './queue.js';
 import { Turnstile } from './turnstile.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 

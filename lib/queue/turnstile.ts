@@ -23,7 +23,7 @@ import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
 import { LONGEST_LIFE_MS } from './queue-place.js';
 import { SOON_MS } from './look-times.js';
 import { QueueWait } from './queue-wait.js';
-import type { QueueParts, QueueWaitEnd, QueueWaitTerms } from './queue-wait-terms.js';
+import type { QueueParts, QueueWaitEnd, QueueWaitTerms } from './queue.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
 export interface TurnstileTerms extends Pick<

@@ -1,12 +1,24 @@
 /** One acquisition that somebody listens to: its events, and its trace. */
 import type { Decision } from '../protocol/quorum.js';
 import type { Kind } from '../protocol/scope.js';
-import { type Answers, tallyOf } from '../protocol/tally.js';
+import { type Answers, tallyOf, type NamedNode } from '../protocol/tally.js';
 import { type NodeOutcome, RedlockError } from '../runtime/errors.js';
 import { ACQUIRE, type AcquireMessage } from './channels.js';
-import type { AcquiredBy, AcquisitionEvent } from './events.js';
+import type { AcquiredBy, AcquisitionEvent, RedlockEvents } from './events.js';
 import type { AcquisitionObserver } from './observer.js';
-import type { TelemetryParts } from './telemetry-parts.js';
+import type { Clock } from '../runtime/clock.js';
+import type { EventHub } from '../runtime/event-hub.js';
+import type { Counts } from './counts.js';
+
+/** What all telemetry of an instance shares. */
+export interface TelemetryParts {
+  /** The `Redlock`. */
+  readonly instance: object;
+  readonly nodes: readonly NamedNode[];
+  readonly clock: Clock;
+  readonly events: EventHub<RedlockEvents>;
+  readonly counts: Counts;
+}
 
 /** What is known about an acquisition as it begins; times in milliseconds. */
 export interface AcquisitionFacts {

@@ -5,8 +5,7 @@ import { ACQUIRE, EXTEND, type ExtendMessage, RELEASE, type ReleaseMessage } fro
 import { Counts } from './counts.js';
 import type { ExtensionEvent, RedlockEvents } from './events.js';
 import type { EventHub } from '../runtime/event-hub.js';
-import type { TelemetryParts } from './telemetry-parts.js';
-import { type AcquisitionFacts, AcquisitionTelemetry } from './acquisition-telemetry.js';
+import { type TelemetryParts, type AcquisitionFacts, AcquisitionTelemetry } from './acquisition-telemetry.js';
 import type {
   AcquisitionObserver,
   ExtensionObserver,

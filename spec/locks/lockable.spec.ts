@@ -1,14 +1,13 @@
 /** Read-write locks, semaphores and mutexes over masters in memory, under virtual time: what does not need real ones. */
 import { expect } from 'chai';
 import type { RedlockError } from '../../lib/runtime/errors.js';
-import { Lease as OwnLease } from '../../lib/lease/lease.js';
+import { Lease as OwnLease, WriteLease } from '../../lib/lease/lease.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { MOST_PERMITS } from '../../lib/protocol/scope.js';
 import { PERMIT_ALIGN, PERMIT_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { scriptOf } from '../../lib/testing/master/execution.js';
-import { WriteLease } from '../../lib/lease/write-lease.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';

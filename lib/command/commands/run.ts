@@ -4,13 +4,14 @@ import type { Lease } from '../../lease/public.js';
 import type { Redlock } from '../../redlock.js';
 import { SystemTimers } from '../../runtime/clock.js';
 import { RedlockError } from '../../runtime/errors.js';
+import type { Random } from '../../runtime/random.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT } from '../exit-codes.js';
 import { misuse } from '../failure.js';
+import { SystemRandom } from '../library.js';
 import { connected } from '../run/connecting.js';
 import { runUnder } from '../run/holding.js';
 import { holdingTimes } from '../run/holding-times.js';
-import { OwnTokens } from '../run/own-tokens.js';
 import { exitCodeOfSignal, Signals } from '../run/signals.js';
 import { WaitNotice } from '../run/wait-notice.js';
 import { connect, type Connection, settingsOf } from '../settings.js';
@@ -19,6 +20,8 @@ import { complain } from '../terminal.js';
 const WAIT_MS = 10_000;
 const MOST_EXIT_CODE = 255;
 const MOST_PERMITS = 1_024;
+/** A waiter keeps the token of its place; each attempt without a place draws another. */
+const REMEMBERED = 64;
 
 /** What was asked for. */
 interface Order {
@@ -111,4 +114,21 @@ function wayTo(name: string, args: Arguments): Order['acquire'] {
       args.command,
     );
   return (redlock, options) => redlock.semaphore(name, all).acquire({ ...options, permits: wanted });
+}
+
+/** Remembers the tokens that were drawn last, so that a command knows its own place among others. Never to be printed. */
+class OwnTokens implements Random {
+  readonly #random = new SystemRandom();
+  readonly drawn: string[] = [];
+
+  token(): string {
+    const token = this.#random.token();
+    this.drawn.push(token);
+    if (this.drawn.length > REMEMBERED) this.drawn.shift();
+    return token;
+  }
+
+  fraction(): number {
+    return this.#random.fraction();
+  }
 }

@@ -4,7 +4,7 @@
  */
 import { validUntilMsOf } from '../../support/insides.js';
 import type { Lease } from '../../../lib/lease/public.js';
-import { WriteLease } from '../../../lib/lease/write-lease.js';
+import { WriteLease } from '../../../lib/lease/lease.js';
 import type { Checker } from './checker.js';
 import type { SimulatedClient } from '../world/client.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';

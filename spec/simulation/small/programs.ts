@@ -1,7 +1,7 @@
 /** What the clients of small worlds do. */
 import type { AcquireOptions } from '../../../lib/input/options.js';
 import type { Lease } from '../../../lib/lease/public.js';
-import { WriteLease } from '../../../lib/lease/write-lease.js';
+import { WriteLease } from '../../../lib/lease/lease.js';
 import { leaseBehind } from '../../support/insides.js';
 import { TTL_MS } from './deviations.js';
 import type { Hands, SharedLock } from './hands.js';

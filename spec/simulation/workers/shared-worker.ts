@@ -2,7 +2,7 @@
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
-import { WriteLease } from '../../../lib/lease/write-lease.js';
+import { WriteLease } from '../../../lib/lease/lease.js';
 import type { SharedChecker } from '../checker/shared-checker.js';
 import { judged } from '../checker/codes.js';
 import type { Seeded } from '../world/seeded.js';
