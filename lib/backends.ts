@@ -1,27 +1,15 @@
-/** What locks, elections and jobs need of an instance, made of its insides. */
-import type { Coordinator } from './coordinator/coordinator.js';
-import type { Environment } from './environment.js';
+/** What locks, elections and jobs need of an instance, made of where its leases come from. */
 import { readInspection } from './lease/inspection.js';
 import type { Coordination } from './lease/coordination.js';
 import type { LeaseSource } from './lease-source.js';
 import { Notes } from './lease/notes.js';
 import { readShared } from './lease/shared-inspection.js';
 import type { LockBackend } from './locks/lockable.js';
-import type { InstanceTerms } from './input/options.js';
 import { sharedInspection } from './protocol/request.js';
 import { MUTEX } from './protocol/scope.js';
-import type { ResourceKeys } from './resource-keys.js';
 
-/** The parts of an instance that its backends are made of. */
-export interface Insides {
-  readonly terms: InstanceTerms;
-  readonly coordinator: Coordinator;
-  readonly keys: ResourceKeys;
-  readonly source: LeaseSource;
-  readonly environment: Environment;
-}
-
-export function lockBackendOf({ coordinator, keys, source, terms }: Insides): LockBackend {
+export function lockBackendOf(source: LeaseSource): LockBackend {
+  const { coordinator, keys, terms } = source.parts;
   return {
     terms,
     run: (lease, routine, onLoss) => source.held.run(lease, lease, routine, onLoss),
@@ -29,19 +17,20 @@ export function lockBackendOf({ coordinator, keys, source, terms }: Insides): Lo
     acquireToWrite: (name, call, signal) => source.acquireToWrite(name, call, signal),
     inspect: async (name) => {
       source.assertOpen();
-      const looks = await coordinator.inspect(keys.keyOf(name), coordinator.nodeTimeoutFor(terms));
-      return readInspection(name, looks, coordinator.nodes);
+      const answers = await coordinator.inspect(keys.keyOf(name), coordinator.nodeTimeoutFor(terms));
+      return readInspection(name, answers, coordinator.nodes);
     },
     inspectShared: async (name) => {
       source.assertOpen();
       const request = sharedInspection(keys.keyOf(name));
-      const looks = await coordinator.survey(request, coordinator.nodeTimeoutFor(terms));
-      return readShared(name, looks, coordinator.nodes);
+      const answers = await coordinator.survey(request, coordinator.nodeTimeoutFor(terms));
+      return readShared(name, answers, coordinator.nodes);
     },
   };
 }
 
-export function coordinationOf({ coordinator, environment, keys, source, terms }: Insides): Coordination {
+export function coordinationOf(source: LeaseSource): Coordination {
+  const { coordinator, environment, keys, terms } = source.parts;
   const { clock, leaseTimers, random, timers } = environment;
   return {
     ...{ terms, coordinator, clock, timers: leaseTimers ?? timers, random },

@@ -19,8 +19,10 @@ import { TimerCoalescer } from './runtime/timer-coalescer.js';
 import { type AcquisitionObserver, BothObservers } from './telemetry/observer.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 
-/** What leases depend on. */
-interface Collaborators {
+/** The parts of an instance that its leases depend on. */
+export interface LeaseSourceParts {
+  readonly environment: Environment;
+  readonly terms: InstanceTerms;
   readonly coordinator: Coordinator;
   readonly keys: ResourceKeys;
   readonly telemetry: Telemetry;
@@ -37,10 +39,8 @@ interface Extras {
 const NO_EXTRAS: Extras = Object.freeze({});
 
 export class LeaseSource {
+  readonly parts: LeaseSourceParts;
   readonly held: HeldLeases;
-  readonly #coordinator: Coordinator;
-  readonly #keys: ResourceKeys;
-  readonly #telemetry: Telemetry;
   readonly #hasCluster: boolean;
   readonly #leaseParts: LeaseParts;
   /** Calls under way; `close` ends them. */
@@ -48,15 +48,10 @@ export class LeaseSource {
   /** It accepts no new calls. */
   #isClosing = false;
 
-  constructor(
-    environment: Environment,
-    terms: InstanceTerms,
-    { coordinator, keys, telemetry }: Collaborators,
-  ) {
+  constructor(parts: LeaseSourceParts) {
+    const { coordinator, environment, telemetry, terms } = parts;
     const { clock, random, timers, transports } = environment;
-    this.#coordinator = coordinator;
-    this.#keys = keys;
-    this.#telemetry = telemetry;
+    this.parts = parts;
     this.#hasCluster = transports.some(({ isCluster }) => isCluster);
     this.held = new HeldLeases(clock, timers);
     this.#leaseParts = {
@@ -124,13 +119,13 @@ export class LeaseSource {
   ): Promise<Lease> {
     const cancellation = this.begin(signal);
     try {
-      const { hearsAcquisitions } = this.#telemetry;
+      const { hearsAcquisitions } = this.parts.telemetry;
       const grant = await (hearsAcquisitions
         ? this.#grantHeard(names, kind, call, cancellation, extras)
         : this.#grant(this.#terms(names, kind, call, extras.observer), cancellation, extras));
       return this.#lease(grant, names, call);
     } catch (error) {
-      if (RedlockError.is(error)) this.#telemetry.counts.notGranted(error.code);
+      if (RedlockError.is(error)) this.parts.telemetry.counts.notGranted(error.code);
       throw error;
     } finally {
       this.end(cancellation);
@@ -157,8 +152,8 @@ export class LeaseSource {
   /** Asks the masters. Rejects with a `RedlockError` if it ends without a grant. */
   #grant(terms: AcquisitionTerms, cancellation: Cancellation, { adopted }: Extras): Promise<Grant> {
     return adopted === undefined
-      ? this.#coordinator.acquire(terms, cancellation)
-      : this.#coordinator.adopt(terms, adopted, cancellation);
+      ? this.parts.coordinator.acquire(terms, cancellation)
+      : this.parts.coordinator.adopt(terms, adopted, cancellation);
   }
 
   /** The same, and reports it to the instance's listeners. */
@@ -170,7 +165,7 @@ export class LeaseSource {
     extras: Extras,
   ): Promise<Grant> {
     const { by, ttlMs, waitMs } = call;
-    return this.#telemetry.acquire({ resources, kind, by, ttlMs, waitMs }, (heard) => {
+    return this.parts.telemetry.acquire({ resources, kind, by, ttlMs, waitMs }, (heard) => {
       const observer = extras.observer === undefined ? heard : new BothObservers(heard, extras.observer);
       return this.#grant(this.#terms(resources, kind, call, observer), cancellation, extras);
     });
@@ -181,7 +176,7 @@ export class LeaseSource {
     const Held = grant.kind.name === 'write' ? WriteLease : Lease;
     const lease = new Held(this.#leaseParts, grant, names, call);
     this.held.add(lease);
-    this.#telemetry.counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
+    this.parts.telemetry.counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
     if (!this.#isClosing) return lease;
     void lease.release(); // closed in this very turn: nobody works under it yet
     throw closedError();
@@ -196,7 +191,7 @@ export class LeaseSource {
     const { ttlMs, waitMs, nodeTimeoutMs, minDelayMs, maxDelayMs } = call;
     return {
       resources,
-      scope: this.#keys.scopeOf(resources, kind, call.fencing),
+      scope: this.parts.keys.scopeOf(resources, kind, call.fencing),
       ttlMs,
       waitMs,
       nodeTimeoutMs,

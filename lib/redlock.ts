@@ -1,5 +1,5 @@
 /** The facade: checks arguments, resolves options, and wires the rest. Leases come from `lease-source.ts`. */
-import { coordinationOf, type Insides, lockBackendOf } from './backends.js';
+import { coordinationOf, lockBackendOf } from './backends.js';
 import type { Master } from './redis/connect.js';
 import { Coordinator } from './coordinator/coordinator.js';
 import { nullIfTaken } from './runtime/errors.js';
@@ -143,10 +143,9 @@ export class Redlock extends Emitter<RedlockEvents> {
       nodeTimeoutMs: terms.nodeTimeoutMs,
     });
     this.#readiness = new Readiness(this.#coordinator, this.#guard, { clock, timers, terms });
-    this.#source = new LeaseSource(environment, terms, {
-      coordinator: this.#coordinator,
-      keys: this.#keys,
-      telemetry: this.#telemetry,
+    this.#source = new LeaseSource({
+      ...{ environment, terms, coordinator: this.#coordinator },
+      ...{ keys: this.#keys, telemetry: this.#telemetry },
     });
     this.#reentrance = new Reentrance(this.#source.held);
   }
@@ -267,7 +266,7 @@ export class Redlock extends Emitter<RedlockEvents> {
   mutex(name: string, options?: PlainMutexOptions): Mutex;
   mutex(name: string, options?: MutexOptions): AnyMutex;
   mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex | ReentrantMutex {
-    const mutex = mutexOf(lockBackendOf(this.#insides), this.#keys.one(name), options);
+    const mutex = mutexOf(lockBackendOf(this.#source), this.#keys.one(name), options);
     return options.reentrant === true ? reentrantOf(mutex, this.#reentrance) : mutex;
   }
 
@@ -282,7 +281,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   readWriteLock(name: string): ReadWriteLock {
-    return readWriteLockOf(lockBackendOf(this.#insides), this.#keys.one(name));
+    return readWriteLockOf(lockBackendOf(this.#source), this.#keys.one(name));
   }
 
   /**
@@ -299,7 +298,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   semaphore(name: string, permits: number): Semaphore {
-    return semaphoreOf(lockBackendOf(this.#insides), this.#keys.one(name), permits);
+    return semaphoreOf(lockBackendOf(this.#source), this.#keys.one(name), permits);
   }
 
   /**
@@ -315,7 +314,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    */
   election(name: string, options: ElectionOptions = NO_OPTIONS): Election {
     const ofInstance = { instance: this, seen: this.#seenLeaders };
-    return electionOf(coordinationOf(this.#insides), ofInstance, this.#keys.one(name), options);
+    return electionOf(coordinationOf(this.#source), ofInstance, this.#keys.one(name), options);
   }
 
   /**
@@ -330,7 +329,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   async job<T>(name: string, options: JobOptions, routine: JobRoutine<T>): Promise<Job<T>> {
-    return jobOf(coordinationOf(this.#insides), this.#keys.one(name), options, routine);
+    return jobOf(coordinationOf(this.#source), this.#keys.one(name), options, routine);
   }
 
   /**
@@ -353,12 +352,12 @@ export class Redlock extends Emitter<RedlockEvents> {
     routine: JobRoutine<T>,
     options: RunOnceOptions = NO_OPTIONS,
   ): Promise<JobResult<T>> {
-    return runOnceOf(coordinationOf(this.#insides), this.#keys.one(name), { forMs, routine }, options);
+    return runOnceOf(coordinationOf(this.#source), this.#keys.one(name), { forMs, routine }, options);
   }
 
   /** Shows who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
   async inspect(resource: string): Promise<Inspection> {
-    return lockBackendOf(this.#insides).inspect(this.#keys.one(resource));
+    return lockBackendOf(this.#source).inspect(this.#keys.one(resource));
   }
 
   /**
@@ -467,14 +466,6 @@ export class Redlock extends Emitter<RedlockEvents> {
   /** Like `close()`, at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  /** What the backends of locks, elections and jobs consist of. */
-  get #insides(): Insides {
-    return {
-      ...{ terms: this.#terms, coordinator: this.#coordinator, keys: this.#keys, source: this.#source },
-      environment: this.#environment,
-    };
   }
 
   /** The node timeout of a request that begins now, without options of its own. */

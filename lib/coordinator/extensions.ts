@@ -11,9 +11,14 @@ import { isRefusedByWaiters } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import type { Node } from '../node/node.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
-import type { Answers } from '../protocol/tally.js';
 import { extension, type Request } from '../protocol/request.js';
-import { type ExtensionEnd, type RenewalParts, Renewing, renewTogether } from '../quorum/renewal-batch.js';
+import {
+  Extension,
+  type ExtensionEnd,
+  type ExtensionOrder,
+  type RenewalParts,
+  renewTogether,
+} from '../quorum/renewal-batch.js';
 import { Round } from '../quorum/round.js';
 import { Silence } from '../redis/server-errors.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
@@ -24,29 +29,10 @@ const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
 const ENDED: ExtensionEnd = Object.freeze({ kind: 'ended' });
 const NOT_ALL = new Error('only the masters whose votes are regained were asked');
 
-/** The terms of an extension, and the callback for its end. */
-export interface ExtensionOrder {
-  readonly ttlMs: number;
-  /** 0 means the default. */
-  readonly nodeTimeoutMs: number;
-  /** The previous extension failed for silence: this one takes the upper bound of the node timeout. */
-  readonly isPatient: boolean;
-  /** Called once. @param answers  of the masters, if it was extended */
-  readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
-  /** A quorum has extended it after all, in time. */
-  readonly onLate: () => void;
-}
-
 /** What an extension's fan-out reports besides its end. */
 export interface RoundHooks {
   readonly onRefused?: (node: Node) => void;
   readonly onLateQuorum?: (sentAtMs: number) => void;
-}
-
-/** A renewal that is due. */
-export interface DueExtension {
-  readonly grant: Grant;
-  readonly order: ExtensionOrder;
 }
 
 export class Extensions {
@@ -92,17 +78,15 @@ export class Extensions {
    * Extends by quorum. It never shortens or deletes what was held. It succeeds only if a quorum confirmed before the old
    * validity ended: later, another holder may have come and gone (protocol E).
    */
-  extend(grant: Grant, order: ExtensionOrder): void {
-    const request = extension(grant, grant.token, { ttlMs: order.ttlMs, mayCreate: true });
-    this.#extendAlone(new Renewing(grant, request, order));
+  extend(order: ExtensionOrder): void {
+    this.#extendAlone(new Extension(order));
   }
 
   /** Extends leases that are due together. @param onAnswered  called when a quorum has answered for all of them */
-  renew(due: readonly DueExtension[], onAnswered: () => void): void {
-    const together: Renewing[] = [];
-    for (const { grant, order } of due) {
-      const request = extension(grant, grant.token, { ttlMs: order.ttlMs, mayCreate: true });
-      const one = new Renewing(grant, request, order);
+  renew(due: readonly ExtensionOrder[], onAnswered: () => void): void {
+    const together: Extension[] = [];
+    for (const order of due) {
+      const one = new Extension(order);
       // a batch of one is an extension of its own
       if (due.length === 1) this.#extendAlone(one);
       else together.push(one);
@@ -154,14 +138,14 @@ export class Extensions {
   }
 
   /** If many are under way, waits for room, for at most half of the validity that is left. */
-  #extendAlone(one: Renewing): void {
+  #extendAlone(one: Extension): void {
     const { clock, timers } = this.#parts;
     if (this.#alone.admits()) return this.#extendNow(one, true);
     const waitMs = Math.max(0, one.grant.validUntilMs - clock.inTurn()) / 2;
     this.#alone.wait({ timers, waitMs, times: 1 }, (isLetIn) => this.#extendNow(one, isLetIn));
   }
 
-  #extendNow(one: Renewing, isInside: boolean): void {
+  #extendNow(one: Extension, isInside: boolean): void {
     const { clock, nodes } = this.#parts;
     const { grant, request, onEnd } = one;
     if (!grant.isHeld) {
@@ -194,7 +178,7 @@ export class Extensions {
    * again.
    * @returns false if that is of no use
    */
-  #extendsAgain(one: Renewing, round: Round): boolean {
+  #extendsAgain(one: Extension, round: Round): boolean {
     const { clock, nodes, timers } = this.#parts;
     const inMs = pauseMs(nodes, one.tries);
     const leftMs = one.grant.validUntilMs - clock.inTurn();
@@ -224,7 +208,7 @@ export class Extensions {
   }
 
   /** A grant that has ended stays ended; and like any extension, this one is too late once the old validity is over. */
-  #onLateQuorum({ grant, request, onLate }: Renewing, sentAtMs: number): void {
+  #onLateQuorum({ grant, request, onLate }: Extension, sentAtMs: number): void {
     if (!grant.isHeld) return;
     if (this.#prolong(grant, request.ttlMs, sentAtMs, this.#parts.clock.inTurn())) onLate();
   }

@@ -1,10 +1,9 @@
 /** The state of a lease that is renewed or watched, or whose extension failed: most leases have none. */
 import type { Timer } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
-import type { DueExtension } from '../coordinator/extensions.js';
 import { isForSilence } from '../quorum/failure.js';
 import type { Answers } from '../protocol/tally.js';
-import type { ExtensionEnd } from '../quorum/renewal-batch.js';
+import type { ExtensionEnd, ExtensionOrder } from '../quorum/renewal-batch.js';
 import type { ExtensionObserver } from '../telemetry/observer.js';
 import { Due } from '../runtime/timer-coalescer.js';
 import { RENEW_PARTIAL_MS } from '../protocol/validity.js';
@@ -17,15 +16,7 @@ export const RENEW_MARGIN = 1 / 32;
 /** A lease that is renewed when its time has come. */
 export interface Renewed {
   /** The renewal to send; undefined for no renewal, or if it has to wait for another extension. */
-  takeRenewal(): DueExtension | undefined;
-}
-
-/** What the first renewal depends on; instants in ms. */
-interface FirstRenewal {
-  readonly nowMs: number;
-  readonly firstAtMs: number;
-  readonly untilMs: number;
-  readonly isWhole: boolean;
+  takeRenewal(): ExtensionOrder | undefined;
 }
 
 /** When the next renewal is due, and the instant after which none starts. */
@@ -35,8 +26,12 @@ export class DueRenewal extends Due<Renewed> {
   readonly firstAtMs: number;
   readonly untilMs: number;
 
-  /** @param isWhole  every master has given its vote by now */
-  constructor(lease: Renewed, { firstAtMs, isWhole, nowMs, untilMs }: FirstRenewal) {
+  /** @param isWhole  every master has given its vote by `nowMs` */
+  constructor(
+    lease: Renewed,
+    { firstAtMs, untilMs }: Pick<DueRenewal, 'firstAtMs' | 'untilMs'>,
+    { isWhole, nowMs }: { readonly isWhole: boolean; readonly nowMs: number },
+  ) {
     super(lease);
     this.dueAtMs = isWhole ? firstAtMs : Math.min(firstAtMs, nowMs + RENEW_PARTIAL_MS);
     this.firstAtMs = firstAtMs;

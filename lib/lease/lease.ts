@@ -1,5 +1,4 @@
 /** What the holder of a lock has: extension and renewal, and the ways to end it (`lease-machine.ts` has its life). */
-import type { DueExtension, ExtensionOrder } from '../coordinator/extensions.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { closingError, extensionError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
@@ -10,7 +9,7 @@ import type { LeaseParts, LeaseTerms } from './lease-parts.js';
 import { GIVEN_AWAY, LeaseMachine, type LeaseState } from './lease-machine.js';
 import { DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
-import type { ExtensionEnd } from '../quorum/renewal-batch.js';
+import type { ExtensionEnd, ExtensionOrder } from '../quorum/renewal-batch.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
 import type { LeaseFacts } from '../telemetry/observer.js';
 import type { Kind } from '../protocol/scope.js';
@@ -37,8 +36,8 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
       const nowMs = parts.clock.earliest();
       // a lease that was handed over may have lived for a while
       const firstAtMs = Math.max(nowMs, this.#sinceMs + terms.ttlMs * RENEW_AT);
-      const first = { nowMs, firstAtMs, untilMs: nowMs + terms.maxHoldMs, isWhole: grant.isWhole };
-      this.takeCare().renewal = new DueRenewal(this, first);
+      const bounds = { firstAtMs, untilMs: nowMs + terms.maxHoldMs };
+      this.takeCare().renewal = new DueRenewal(this, bounds, { isWhole: grant.isWhole, nowMs });
     } else if (!parts.observer.awaitsLosses) return;
     this.takeCare().isAwaited = parts.observer.awaitsLosses;
     this.arm();
@@ -81,7 +80,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
         if (error === undefined) resolve();
         else reject(error);
       });
-      this.#parts.coordinator.extend(this.#grant, order);
+      this.#parts.coordinator.extend(order);
     });
   }
 
@@ -153,6 +152,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     const observer = this.#parts.observer.extension(this, by, ttlMs);
     this.#extending = [];
     return {
+      grant: this.#grant,
       ttlMs,
       nodeTimeoutMs: this.#nodeTimeoutMs,
       isPatient: this.care?.wasSilence === true,
@@ -232,7 +232,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   }
 
   /** Its timer has fired, alone or together with those of others. */
-  takeRenewal(): DueExtension | undefined {
+  takeRenewal(): ExtensionOrder | undefined {
     const care = this.care;
     if (care === undefined || !this.isHeld) return undefined;
     care.timer = undefined;
@@ -256,11 +256,11 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     return this.#renewal(due);
   }
 
-  #send(due: DueExtension | undefined): void {
+  #send(due: ExtensionOrder | undefined): void {
     if (due !== undefined) this.#parts.coordinator.renew([due], () => undefined);
   }
 
-  #renewal(renewal: DueRenewal): DueExtension | undefined {
+  #renewal(renewal: DueRenewal): ExtensionOrder | undefined {
     if (this.#extending !== undefined) {
       this.#extending.push(() => this.#send(this.#renewal(renewal))); // the end of that one has checked the validity
       return undefined;
@@ -268,10 +268,9 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     if (!this.isHeld || this.care?.renewal !== renewal) return undefined;
     // the extension before may have set a time, which would put another one behind this
     if (renewal.dueAtMs !== Infinity) this.#put(renewal, Infinity);
-    const order = this.#order(this.ttlMs, 'renewal', (error) => {
+    return this.#order(this.ttlMs, 'renewal', (error) => {
       if (error !== undefined) this.#renewLater(renewal);
     });
-    return { grant: this.#grant, order };
   }
 
   /** It is tried again while the lease lasts; if the lease ends before, its loss reports the error. */

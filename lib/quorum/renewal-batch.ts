@@ -14,7 +14,7 @@ import type { Node, Sink, Withdrawn } from '../node/node.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import { GRANTED, type Outcome, quorumOf } from '../protocol/quorum.js';
 import type { Answers } from '../protocol/tally.js';
-import type { Request } from '../protocol/request.js';
+import { extension, type Request } from '../protocol/request.js';
 import { mayPass, type Round } from './round.js';
 import { isUnknownScript, Silence } from '../redis/server-errors.js';
 
@@ -29,11 +29,17 @@ export type ExtensionEnd =
   /** The masters did not agree, or agreed too late: see the round. */
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
 
-interface Terms {
+/** An extension that is wanted, and the callbacks for its end; times in ms. */
+export interface ExtensionOrder {
+  readonly grant: Grant;
+  readonly ttlMs: number;
   /** 0 means the default. */
   readonly nodeTimeoutMs: number;
+  /** The previous extension failed for silence: this one takes the upper bound of the node timeout. */
   readonly isPatient: boolean;
+  /** Called once. @param answers  of the masters, if it was extended */
   readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
+  /** A quorum has extended it after all, in time. */
   readonly onLate: () => void;
 }
 
@@ -45,22 +51,22 @@ export interface RenewalParts {
   /** A master may have set a key of a lease that has ended, and no undo or release follows it. */
   readonly owe: (node: Node, grant: Grant) => void;
   /** A lease ends while masters may still extend it: they may hold its votes as long as after any extension. */
-  readonly onDropped: (one: Renewing) => void;
+  readonly onDropped: (one: Extension) => void;
   /** A quorum had extended it by the instant `nowMs`, with a request sent at `sentAtMs`. */
-  readonly onExtended: (one: Renewing, sentAtMs: number, nowMs: number) => void;
+  readonly onExtended: (one: Extension, sentAtMs: number, nowMs: number) => void;
   /** The same for one that was unsure before. */
-  readonly onLate: (one: Renewing, sentAtMs: number) => void;
+  readonly onLate: (one: Extension, sentAtMs: number) => void;
   /** It has to be renewed alone, unless it was released or given away meanwhile. */
-  readonly onUnsure: (one: Renewing) => void;
+  readonly onUnsure: (one: Extension) => void;
   /** An extension there may succeed soon: another's vote was in the way, or the master did not know the script. */
-  readonly onMissed: (one: Renewing, node: Node) => void;
+  readonly onMissed: (one: Extension, node: Node) => void;
 }
 
 /**
- * An extension that is wanted. In a batch, the undo or release of its lease follows the batch's call, as long as that call is
+ * An extension under way. In a batch, the undo or release of its lease follows the batch's call, as long as that call is
  * in flight.
  */
-export class Renewing implements Withdrawn, Answers {
+export class Extension implements Withdrawn, Answers {
   readonly grant: Grant;
   readonly request: Request;
   readonly nodeTimeoutMs: number;
@@ -80,9 +86,9 @@ export class Renewing implements Withdrawn, Answers {
   renewal: RenewalBatch | undefined;
   #followedAt: Node[] | undefined;
 
-  constructor(grant: Grant, request: Request, { nodeTimeoutMs, isPatient, onEnd, onLate }: Terms) {
+  constructor({ grant, isPatient, nodeTimeoutMs, onEnd, onLate, ttlMs }: ExtensionOrder) {
     this.grant = grant;
-    this.request = request;
+    this.request = extension(grant, grant.token, { ttlMs, mayCreate: true });
     this.nodeTimeoutMs = nodeTimeoutMs;
     this.isPatient = isPatient;
     this.onEnd = onEnd;
@@ -125,9 +131,9 @@ export class Renewing implements Withdrawn, Answers {
  * @param onAnswered  called as soon as a quorum has extended all leases of the last call. Masters answer in order, so
  * they have answered the earlier calls, too. Not called if leases of the last call have to be renewed one by one.
  */
-export function renewTogether(parts: RenewalParts, due: readonly Renewing[], onAnswered: () => void): void {
+export function renewTogether(parts: RenewalParts, due: readonly Extension[], onAnswered: () => void): void {
   let batch = new Batch();
-  let renewals: Renewing[] = [];
+  let renewals: Extension[] = [];
   const send = (onSure?: () => void): void => {
     if (renewals.length < MANY) renewals.forEach(parts.onUnsure);
     else new RenewalBatch(parts, batch, renewals, onSure).send();
@@ -149,7 +155,7 @@ export function renewTogether(parts: RenewalParts, due: readonly Renewing[], onA
 }
 
 /** The same order, but with those together that one script carries. */
-function byScript(due: readonly Renewing[]): readonly Renewing[] {
+function byScript(due: readonly Extension[]): readonly Extension[] {
   const scripts = [...new Set(due.map(({ request }) => request.operation.batch))];
   if (scripts.length < 2) return due;
   return scripts.flatMap((script) => due.filter(({ request }) => request.operation.batch === script));
@@ -160,7 +166,7 @@ class RenewalBatch implements Sink {
   readonly isWanted = true;
   readonly #parts: RenewalParts;
   readonly #batch: Batch;
-  readonly #renewals: readonly Renewing[];
+  readonly #renewals: readonly Extension[];
   readonly #deliveries: Deliveries;
   /** How many answers are still awaited. */
   #awaited = 0;
@@ -177,7 +183,7 @@ class RenewalBatch implements Sink {
   constructor(
     parts: RenewalParts,
     batch: Batch,
-    renewals: readonly Renewing[],
+    renewals: readonly Extension[],
     onSure: (() => void) | undefined,
   ) {
     this.#parts = parts;
@@ -211,7 +217,7 @@ class RenewalBatch implements Sink {
     return this.#deliveries.isInFlight(node);
   }
 
-  dropped(renewal: Renewing): void {
+  dropped(renewal: Extension): void {
     this.#parts.onDropped(renewal);
   }
 
@@ -245,7 +251,7 @@ class RenewalBatch implements Sink {
     this.#proceed();
   }
 
-  outcomesOf(renewal: Renewing): readonly (Outcome | undefined)[] {
+  outcomesOf(renewal: Extension): readonly (Outcome | undefined)[] {
     const { request } = renewal;
     const place = this.#renewals.indexOf(renewal);
     return this.#replies.map((reply) => {
@@ -257,7 +263,7 @@ class RenewalBatch implements Sink {
   /**
    * Owes an undo if the lease has ended before the answer came, and no undo or release followed on the same connection.
    */
-  #undoLate(renewal: Renewing, node: Node): void {
+  #undoLate(renewal: Extension, node: Node): void {
     if (renewal.grant.isEnded && !renewal.isFollowedAt(node)) this.#parts.owe(node, renewal.grant);
   }
 
@@ -274,7 +280,7 @@ class RenewalBatch implements Sink {
     if (isSure) this.#onSure?.();
   }
 
-  #isSure({ granted }: Renewing): boolean {
+  #isSure({ granted }: Extension): boolean {
     return this.#granted + granted >= quorumOf(this.#parts.nodes.length);
   }
 

@@ -47,8 +47,8 @@ function bench(nodes: number): Bench {
 }
 
 function extendBy(coordinator: Coordinator, grant: Grant, ttlMs: number): Promise<ExtensionEnd> {
-  const terms = { ttlMs, nodeTimeoutMs: 50, isPatient: false, onLate: () => undefined };
-  return new Promise((resolve) => coordinator.extend(grant, { ...terms, onEnd: resolve }));
+  const terms = { grant, ttlMs, nodeTimeoutMs: 50, isPatient: false, onLate: () => undefined };
+  return new Promise((resolve) => coordinator.extend({ ...terms, onEnd: resolve }));
 }
 
 describe('Coordinator', () => {

@@ -39,6 +39,7 @@ function bench(): Bench {
   const extensions = new Extensions(parts);
   const ends: Record<string, string> = {};
   const orderOf = (grant: Grant, nodeTimeoutMs: number, ttlMs: number) => ({
+    grant,
     ttlMs,
     nodeTimeoutMs,
     isPatient: false,
@@ -59,10 +60,10 @@ function bench(): Bench {
         return grant;
       }),
     extend: (grants, nodeTimeoutMs = 50, ttlMs = TTL_MS) => {
-      for (const grant of grants) extensions.extend(grant, orderOf(grant, nodeTimeoutMs, ttlMs));
+      for (const grant of grants) extensions.extend(orderOf(grant, nodeTimeoutMs, ttlMs));
     },
     renew: (grants, nodeTimeoutMs = 50, ttlMs = TTL_MS) => {
-      const due = grants.map((grant) => ({ grant, order: orderOf(grant, nodeTimeoutMs, ttlMs) }));
+      const due = grants.map((grant) => orderOf(grant, nodeTimeoutMs, ttlMs));
       extensions.renew(due, () => undefined);
     },
   };

@@ -8,9 +8,8 @@ import type { Lease } from '../../lib/lease/public.js';
 import { MAX_LENGTH } from '../../lib/node/batch.js';
 import { Node } from '../../lib/node/node.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
-import { type RenewalParts, Renewing, renewTogether } from '../../lib/quorum/renewal-batch.js';
+import { type RenewalParts, Extension, renewTogether } from '../../lib/quorum/renewal-batch.js';
 import { GRANTED } from '../../lib/protocol/quorum.js';
-import { extension } from '../../lib/protocol/request.js';
 import { BATCH, EXTEND, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import { type Script, scriptDigest } from '../../lib/redis/script.js';
 import { entriesOf, isBatch } from '../support/entries.js';
@@ -22,7 +21,10 @@ import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 import { wide } from '../support/breadth.js';
 
-const TERMS = { nodeTimeoutMs: 50, isPatient: false, onEnd: () => undefined, onLate: () => undefined };
+const TERMS = {
+  ...{ ttlMs: 1_000, nodeTimeoutMs: 50, isPatient: false },
+  ...{ onEnd: () => undefined, onLate: () => undefined },
+};
 const MANY = 600;
 const TTL_MS = 9_000;
 /** ttl / 3, less the sixteenth that a renewal among many may be early. */
@@ -485,10 +487,9 @@ describe('renewals: one call', () => {
     const ends = grants.map(() => 'open');
     const late: Record<string, number> = {};
     const owe = (node: Node, { token }: Grant): void => void owed.push([node.name, token]);
-    const due = grants.map((grant, i) => {
-      const request = extension(grant, grant.token, { ttlMs: 1_000, mayCreate: true });
-      return new Renewing(grant, request, { ...TERMS, nodeTimeoutMs: timeoutsMs[i] ?? 50 });
-    });
+    const due = grants.map(
+      (grant, i) => new Extension({ ...TERMS, grant, nodeTimeoutMs: timeoutsMs[i] ?? 50 }),
+    );
     const environment: RenewalParts = {
       nodes,
       clock: time,
@@ -806,7 +807,7 @@ describe('renewals: one call', () => {
     send();
     await settle();
     const kinds = grants.map(({ open: [one] }) =>
-      one instanceof Renewing ? one.outcomes.map((outcome) => outcome?.kind) : [],
+      one instanceof Extension ? one.outcomes.map((outcome) => outcome?.kind) : [],
     );
     const extended = ['granted', 'granted'];
     expect(kinds).to.deep.equal([extended, extended, extended, ['granted', 'refused']]);
@@ -820,7 +821,9 @@ describe('renewals: one call', () => {
     if (masters[2] !== undefined) masters[2].manner = 'freeze';
     send();
     await settle();
-    const outcomes = grants.flatMap(({ open }) => open.map((one) => one instanceof Renewing && one.outcomes));
+    const outcomes = grants.flatMap(({ open }) =>
+      open.map((one) => one instanceof Extension && one.outcomes),
+    );
     expect(outcomes).to.deep.equal(grants.map(() => [undefined, GRANTED]));
     masters[2]?.thaw();
     await settle();
@@ -831,8 +834,7 @@ describe('renewals: one call', () => {
     const [grant] = grants;
     const [node] = nodes;
     if (grant === undefined || node === undefined) return;
-    const request = extension(grant, grant.token, { ttlMs: 1_000, mayCreate: true });
-    const alone = new Renewing(grant, request, TERMS);
+    const alone = new Extension({ ...TERMS, grant });
     alone.drop();
     expect(alone.outcomes).to.deep.equal([]);
     expect([alone.owes(node), alone.follow(node), alone.isFollowedAt(node)]).to.deep.equal([
