@@ -46,7 +46,7 @@ export type NodeBootstrap =
       readonly node: string;
       /** It gave no clear answer: it may have been declared or not. */
       readonly state: 'unknown';
-      /** What the master, the connection or the node timeout said. */
+      /** Why: the error of the master, of the connection, or of the node timeout. */
       readonly cause: Error;
     };
 

@@ -46,7 +46,7 @@ export type NodeInspection =
       readonly node: string;
       /** It gave no clear answer. */
       readonly state: 'unknown';
-      /** What the master, the connection or the node timeout said. */
+      /** Why: the error of the master, of the connection, or of the node timeout. */
       readonly cause: Error;
     };
 

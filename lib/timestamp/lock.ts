@@ -61,7 +61,7 @@ export type TimestampInspection =
       readonly resource: string;
       /** The server gave no clear answer. */
       readonly state: 'unknown';
-      /** What the server, the connection or the node timeout said. */
+      /** Why: the error of the server, of the connection, or of the node timeout. */
       readonly cause: Error;
     };
 
