@@ -85,8 +85,8 @@ RETURNING fence`;
    *
    * @param fence  the writer's fencing token, `lease.fence`
    * @throws RedlockError `INVALID_ARGUMENT`: the resource is empty, or the token is undefined (fencing is off) or not a
-   *   positive safe integer (nothing was sent); or the query function did not return rows · `WRONG_KIND`: the table is missing,
-   *   has another shape, or stored another number: roll back
+   *   positive safe integer (nothing was sent); or the query function gave something else than rows · `WRONG_KIND`: the table
+   *   is missing, has another shape, or stored another number: roll back
    */
   async accepts(query: SqlQuery, resource: string, fence: number | undefined): Promise<boolean> {
     const given = requireFence(resource, fence);

@@ -7,7 +7,7 @@ import { invalidArgument, type RedlockError, withoutPassword } from '../runtime/
 import { screen } from './screen.js';
 import { isClient } from './transport.js';
 
-/** A master as a URL (`redis://`, `rediss://`; a path such as `/3` selects a database) or as ioredis's own options. */
+/** A master: a URL (`redis://`, `rediss://`; a path such as `/3` selects a database), or options of ioredis. */
 export type Master = string | RedisOptions;
 
 const CONNECT_TIMEOUT_MS = 2_000;

@@ -105,7 +105,7 @@ export interface RedisClient {
   readonly status: string;
   /** Connects a client that was made with `lazyConnect`. */
   connect(): Promise<unknown>;
-  /** Makes its method for a command. */
+  /** Gives the client's method for a command. */
   createBuiltinCommand(name: string): ClientMethods;
   /** Adds a listener. */
   on(event: ClientEvent, listener: (error: Error) => void): unknown;
@@ -121,7 +121,7 @@ interface ClientMethods {
   string: unknown;
 }
 
-/** The events of a client that this listens to. */
+/** The events of a client that quorate listens to. */
 type ClientEvent = 'ready' | 'close' | 'end' | 'error';
 
 /** The parts of a client that are read if present. */

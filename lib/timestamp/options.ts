@@ -40,8 +40,8 @@ export interface TimestampLockOptions extends SharedOptions {
    */
   readonly pollMs?: number | undefined;
   /**
-   * How far the wall clocks of two machines may be apart. A lease ends this long before its ttl has passed, and a client takes over
-   * others' locks this much later. Milliseconds, from 0 to less than `ttlMs`.
+   * How far the wall clocks of two machines may be apart. A lease ends this long before its ttl has passed, and a client takes
+   * over others' locks this much later. Milliseconds, from 0 to less than `ttlMs`.
    * @default min(ttlMs / 10, 100)
    */
   readonly clockMarginMs?: number | undefined;
