@@ -44,9 +44,9 @@ export type NodeHolders =
       readonly state: 'free' | 'held';
       /** All holders there. */
       readonly holders: readonly SharedHolder[];
-      /** The waiter that is next; undefined if there is none. */
+      /** The waiter that is next; undefined without one. */
       readonly watch: Watcher | undefined;
-      /** A fingerprint of the waiter at the head of the queue; undefined if there is none. */
+      /** A fingerprint of the waiter at the head of the queue; undefined without one. */
       readonly head: string | undefined;
       /** How many calls wait in the queue behind the head. */
       readonly waiting: number;
@@ -90,7 +90,7 @@ export interface SharedInspection {
   readonly state: 'held' | 'free' | 'contended' | 'foreign' | 'unknown';
   /** Fingerprints of the readers that have a quorum. */
   readonly readers: readonly string[];
-  /** A fingerprint of the writer that has a quorum; undefined if there is none. */
+  /** A fingerprint of the writer that has a quorum; undefined without one. */
   readonly writer: string | undefined;
   /** The holders that have a quorum for one set of permits. */
   readonly holders: readonly PermitHolder[];
