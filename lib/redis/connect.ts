@@ -91,7 +91,7 @@ function noMasters(given: unknown): RedlockError {
 /** ioredis ignores a database that is not a number, and would use database 0. */
 function checkDatabase({ options: { db = 0 } }: Redis, given: unknown, i: number): void {
   if (Number.isSafeInteger(db) && db >= 0) return;
-  throw invalidArgument(`masters[${i}]`, given, 'one whose database is a whole number from 0 on');
+  throw invalidArgument(`masters[${i}]`, given, 'a master whose database is a whole number from 0 on');
 }
 
 function ignore(): void {}

@@ -58,7 +58,7 @@ function hangUp(socket: DialledSocket | undefined, error: Error | undefined): Er
   if (error !== undefined && !('code' in error)) return undefined;
   const code = error === undefined ? undefined : error.code;
   if (!HANG_UPS.includes(code)) return undefined;
-  return new Error('hung up on before any answer, as by a port for TLS (rediss://)', { cause: error });
+  return new Error('the server hung up before any answer, as a TLS port does (rediss://)', { cause: error });
 }
 
 export type { Command, PlainCommand };

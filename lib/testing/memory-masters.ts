@@ -373,10 +373,10 @@ function resolveTime(options: MemoryMastersOptions): { readonly clock: Clock; re
     return { clock: monotonicClock(), timers: new SocketlessTimers() };
   }
   if (!hasMethods<Clock>(clock, ['now', 'recent', 'inTurn', 'earliest'])) {
-    throw invalidArgument('clock', clock, 'a clock (now, recent, inTurn, earliest) where timers are given');
+    throw invalidArgument('clock', clock, 'a clock (now, recent, inTurn, earliest) if you give timers');
   }
   if (!hasMethods<Timers>(timers, ['wait', 'deadline', 'background'])) {
-    throw invalidArgument('timers', timers, 'timers (wait, deadline, background) where a clock is given');
+    throw invalidArgument('timers', timers, 'timers (wait, deadline, background) if you give a clock');
   }
   return { clock, timers };
 }
