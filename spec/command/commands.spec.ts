@@ -311,7 +311,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       };
       const no = await answer('');
       expect(no.code).to.equal(1);
-      expect(no.out).to.match(/may go on working until its next renewal fails/);
+      expect(no.out).to.match(/may go on working beside the next one until its next renewal fails/);
       expect((await redlock.inspect('u')).state).to.equal('held');
       expect((await answer('y')).code).to.equal(0);
       expect((await redlock.inspect('u')).state).to.equal('free');

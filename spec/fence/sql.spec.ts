@@ -345,7 +345,7 @@ describe('SqlFence and the query function', () => {
   it('a driver that drops the rows of RETURNING: check finds it out', async () => {
     const query: SqlQuery = () => [];
     const error = await rejection(guard.check(query, 'r', 5));
-    expect([error.code, /does the query function give the rows/.test(error.message)]).to.deep.equal([
+    expect([error.code, /does the query function return the rows/.test(error.message)]).to.deep.equal([
       'WRONG_KIND',
       true,
     ]);
