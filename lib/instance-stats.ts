@@ -7,21 +7,21 @@ import type { Counts } from './telemetry/counts.js';
 
 /** Counts of events since the instance was made. */
 export interface RedlockCounts {
-  /** Leases that were granted, without adopted ones. */
+  /** Leases that were granted, except adopted ones. */
   readonly acquired: number;
   /** Leases that were adopted. */
   readonly adopted: number;
-  /** Calls that were not granted at once, and waited. */
+  /** Calls that had to wait. */
   readonly waited: number;
-  /** Calls that ended without a lease, by the code of their error; `tryAcquire` that gave null is `LOCK_TAKEN`. */
+  /** Calls that ended without a lease, by error code; a `tryAcquire` that returned null counts as `LOCK_TAKEN`. */
   readonly failed: Readonly<Partial<Record<RedlockErrorCode, number>>>;
   /** Extensions that were confirmed: renewals, and calls of `extend`. */
   readonly renewed: number;
-  /** Extensions that failed. Most are tried again. */
+  /** Extensions that failed. Most are retried. */
   readonly renewalsFailed: number;
   /** Leases that were lost. */
   readonly lost: number;
-  /** Leases that were given back. */
+  /** Leases that were released. */
   readonly released: number;
   /** Leases that were given away by `lease.giveAway()`. */
   readonly givenAway: number;
@@ -29,15 +29,15 @@ export interface RedlockCounts {
 
 /** The counts and the present state of an instance: `redlock.stats()`. */
 export interface RedlockStats {
-  /** Since the instance was made. */
+  /** Counts since the instance was made. */
   readonly counts: RedlockCounts;
-  /** Leases that are held now. One that ran out unwatched may count until that is noticed. */
+  /** Leases that are held now. An expired lease that nothing watches may count for some time. */
   readonly held: number;
   /** Calls for a lease that are under way now. */
   readonly calls: number;
-  /** Calls that wait for others, in a queue or between attempts: `maxWaiters` bounds them. */
+  /** Calls that wait now, in a queue or between attempts. `maxWaiters` bounds them. */
   readonly waiting: number;
-  /** Undos that masters have not confirmed yet, and that are tried again in the background. */
+  /** Undos that masters have not confirmed yet; they are retried in the background. */
   readonly owedUndos: number;
   /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeStats[];

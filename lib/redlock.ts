@@ -87,8 +87,8 @@ export type Routine<T> = (lease: Lease) => Promise<T> | T;
  */
 export class Redlock extends Emitter<RedlockEvents> {
   /**
-   * The options in force, defaults filled in; frozen. They are the instance's: they do not show what a call, or a lock of its
-   * own (`redlock.mutex(name, { fair: false })`), sets differently.
+   * The options of the instance that are in force, with defaults filled in. Frozen. They do not include what a single call or
+   * lock sets differently, such as `redlock.mutex(name, { fair: false })`.
    */
   readonly options: ResolvedOptions;
   /** The options that calls fall back on. */
@@ -107,7 +107,7 @@ export class Redlock extends Emitter<RedlockEvents> {
 
   /**
    * @param clients  ioredis `Redis` or `Cluster` instances, one for each master. They stay the caller's: `close` does
-   *   not close them. The same client or host:port twice is refused.
+   *   not close them. The constructor refuses a client or a host:port that is given twice.
    * @throws RedlockError `INVALID_ARGUMENT`
    */
   constructor(clients: readonly RedisClient[], options?: RedlockOptions);
@@ -151,7 +151,7 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Makes its own connections, set up as a lock needs them; `close` closes them.
+   * Opens its own connections, with settings that suit locks; `close` closes them.
    *
    * @param masters  URLs (`redis://`, `rediss://`) or ioredis options, one for each master
    * @throws RedlockError `INVALID_ARGUMENT`
@@ -162,11 +162,11 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Acquires one resource, or several: all or none. Tries again within `waitMs`.
+   * Locks one resource, or several: all or none. Waits or retries for up to `waitMs`.
    *
    * @param resources  a name, or names without duplicates
    * @throws RedlockError `LOCK_TAKEN`, `NO_QUORUM`, `QUARANTINED`, `MISCONFIGURED`, `WRONG_KIND`, `VALIDITY_EXPIRED`: how the
-   *   last full fan-out ended · `ABORTED` · `CLOSED` · `INVALID_ARGUMENT`
+   *   last full round ended · `ABORTED` · `CLOSED` · `INVALID_ARGUMENT`
    *
    * @example
    * ```ts
@@ -184,7 +184,7 @@ export class Redlock extends Emitter<RedlockEvents> {
     return this.#source.acquire(names, MUTEX, call, options.signal);
   }
 
-  /** One attempt, whatever `waitMs` says; null when another holds it. @throws RedlockError as `acquire` does */
+  /** Makes one attempt, without waiting. Resolves with null if others hold the lock. @throws RedlockError as `acquire` does */
   async tryAcquire(
     resources: string | readonly string[],
     options: TryAcquireOptions = NO_OPTIONS,
@@ -197,9 +197,9 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Runs the routine while holding the lock, renews it meanwhile (unless `renew: false`), and releases it. Returns what the
-   * routine returned and throws what it threw, even if the lease was lost in between: `lease.signal` notifies the routine of
-   * that, and `LOCK_LOST` notifies the caller if `onLoss` is `throw`. A failed release replaces neither.
+   * Acquires the lock, runs the routine, renews the lease while the routine runs (unless `renew: false`), and releases it.
+   * Settles as the routine does, even if the lease was lost meanwhile: `lease.signal` shows the loss to the routine, and with
+   * `onLoss: 'throw'` the call rejects with `LOCK_LOST`. A failed release changes nothing.
    *
    * @throws RedlockError as `acquire` does · `LOCK_LOST`: with `onLoss: 'throw'`
    *
@@ -234,10 +234,10 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Takes over a lease that another process gave away by `lease.giveAway()`. Keys that are gone are not set again: a lease
-   * that ran out or was released stays over.
+   * Takes over a lease that another process gave away by `lease.giveAway()`. It never revives a lease that has expired or
+   * was released.
    *
-   * @throws RedlockError `LOCK_LOST`: it is no longer there · `NO_QUORUM`, `MISCONFIGURED`, `VALIDITY_EXPIRED`, `ABORTED`,
+   * @throws RedlockError `LOCK_LOST`: the lease has ended · `NO_QUORUM`, `MISCONFIGURED`, `VALIDITY_EXPIRED`, `ABORTED`,
    *   `CLOSED`, `INVALID_ARGUMENT`
    */
   async adopt(handle: LeaseHandle, options: AdoptOptions = NO_OPTIONS): Promise<Lease> {
@@ -249,9 +249,9 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * A lock of that name, for one holder at a time. With `reentrant`, its holder by `using` can enter it again in the same
-   * flow of calls, or by the same `owner`, without a message; the last exit releases. If `reentrant` is a flag that the
-   * compiler does not know, the result has what both kinds offer.
+   * A lock of that name, for one holder at a time. With `reentrant: true`, its holder can enter it again, without asking the
+   * masters, in the same flow of calls inside `using`, or with the same `owner`; the last exit releases it. If the compiler
+   * does not know the value of `reentrant`, the result has only the methods that both kinds have.
    *
    * @throws RedlockError `INVALID_ARGUMENT`
    *
@@ -285,9 +285,9 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * A lock for as many holders at a time as it has permits; never more, whichever masters are up.
+   * A lock for as many holders at a time as it has permits, and never more, whichever masters are up.
    *
-   * @param permits  from 1 to 1,024, and the same for all clients that use that name
+   * @param permits  from 1 to 1,024; all clients that use this name must give the same number
    * @throws RedlockError `INVALID_ARGUMENT`
    *
    * @example
@@ -318,7 +318,8 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * A job that one process at a time runs, at each tick of its schedule: docs/JOBS.md. The schedule begins when it resolves.
+   * A job that one process at a time runs, at each tick of its schedule: docs/JOBS.md. When the call resolves, the schedule
+   * has begun.
    *
    * @throws RedlockError `INVALID_ARGUMENT` · `CLOSED`
    *
@@ -333,12 +334,12 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Runs the routine unless it has succeeded within the last `forMs` in any process: at most one call succeeds within `forMs`,
-   * counted from the beginning of its run. A run that throws does not count, and a run that takes longer keeps the lock.
+   * Runs the routine unless a run under this name has succeeded within the last `forMs`, in any process. The time counts from
+   * the beginning of that run. A run that throws does not count, and a run that takes longer than `forMs` keeps the lock.
    *
    * @param forMs  milliseconds
-   * @throws RedlockError as `acquire` does, but for `LOCK_TAKEN`; as the routine does · `LOCK_LOST`, `NO_QUORUM`: it was run,
-   *   and the masters could not record that · `QUARANTINED`: masters may have forgotten that it was run
+   * @throws RedlockError as `acquire` does, except `LOCK_TAKEN` · what the routine throws · `LOCK_LOST`, `NO_QUORUM`: the
+   *   routine may have run, and no quorum recorded that · `QUARANTINED`: masters may have forgotten an earlier run
    *
    * @example
    * ```ts
@@ -355,15 +356,20 @@ export class Redlock extends Emitter<RedlockEvents> {
     return runOnceOf(coordinationOf(this.#source), this.#keys.one(name), { forMs, routine }, options);
   }
 
-  /** Shows who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
+  /**
+   * Shows who holds a resource, and who waits, master by master. Changes nothing.
+   *
+   * @throws RedlockError `CLOSED`, `INVALID_ARGUMENT`
+   */
   async inspect(resource: string): Promise<Inspection> {
     return lockBackendOf(this.#source).inspect(this.#keys.one(resource));
   }
 
   /**
-   * Is this set of masters fit for locks? Asks them for their version, role, settings, clocks, and for the user's rights.
-   * Changes nothing, and claims nothing. What the user may not ask is reported as not known. A master that is dead or frozen
-   * costs `timeoutMs`; masters' clocks are watched for `driftOverMs`, two seconds by default. docs/DOCTOR.md has each finding.
+   * Checks whether these masters are fit for locks. Asks them for their version, role, settings and clocks, and for the user's
+   * rights. Changes nothing, and claims nothing. Reports as `NOT_KNOWN` what the user may not ask. Waits up to `timeoutMs` for
+   * a dead or frozen master, and watches the masters' clocks for `driftOverMs`, two seconds by default. docs/DOCTOR.md
+   * explains each finding.
    *
    * @throws RedlockError `ABORTED` · `CLOSED`, `INVALID_ARGUMENT`
    *
@@ -382,12 +388,11 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Resolves when a quorum of masters is connected, and, with a restart guard, out of quarantine. Waits for that without end,
-   * unless `timeoutMs` is set. `allWithinMs` gives the other masters time to connect as well. The result says how many are
-   * connected.
+   * Resolves when a quorum of masters is connected and, with a restart guard, out of quarantine. Waits without end unless
+   * `timeoutMs` is set. `allWithinMs` also gives the other masters time to connect. The result says how many are connected.
    *
-   * @throws RedlockError `NO_QUORUM`, `QUARANTINED`: not within `timeoutMs` · `ABORTED`, `CLOSED`, `INVALID_ARGUMENT` ·
-   *   `MISCONFIGURED`: with a guard, if masters cannot keep one or keep a different one
+   * @throws RedlockError `NO_QUORUM`, `QUARANTINED`: `timeoutMs` ended first · `ABORTED`, `CLOSED`, `INVALID_ARGUMENT` ·
+   *   `MISCONFIGURED`: masters cannot keep this restart guard, or keep one with another period
    *
    * @example
    * ```ts
@@ -401,9 +406,9 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Whether it is fit for locks, for a readiness probe: a quorum of masters answers, is out of quarantine, and, with fencing,
-   * has clocks within a minute of each other. Asks each master for its time, and claims nothing. Never rejects; takes one
-   * node timeout at most, and two with a restart guard.
+   * Whether this instance is fit for locks, for a readiness probe: a quorum of masters answers, is out of quarantine, and,
+   * with fencing, has clocks within a minute of each other. Asks each master for its time, and claims nothing. Never rejects.
+   * Takes one node timeout at most, and two with a restart guard.
    *
    * @example
    * ```ts
@@ -416,7 +421,7 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * What has happened since the instance was made, and its present state, in numbers. Asks no master; counts are always on.
+   * Counts since the instance was made, and its present state. Asks no master. Counting is always on.
    *
    * @example
    * ```ts
@@ -429,11 +434,11 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Declares, with a restart guard, that this is a first start: masters without a marker vote at once. A master that has a
-   * marker is left as it is and reported so, unless `force` is set. Only an operator can know: a power cut, too, leaves
-   * masters that are all empty. Never call it while leases may be held that a master has forgotten.
+   * Declares, with a restart guard, that this is a first start: masters without a marker then vote at once. A master that has
+   * a marker is reported as `unchanged`, unless `force` is set. Only an operator can know a first start: after a power cut,
+   * masters may be empty as well. Never call it while a lease may be held that a master has forgotten.
    *
-   * @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: fewer than a quorum took it · `CLOSED`, `INVALID_ARGUMENT`
+   * @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: fewer than a quorum accepted it · `CLOSED`, `INVALID_ARGUMENT`
    */
   async bootstrap(options: BootstrapOptions = NO_OPTIONS): Promise<BootstrapReport> {
     const { force } = resolveBootstrap(options);
@@ -441,13 +446,13 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Ends the instance in order. At once, new calls are refused and calls that wait fail with `CLOSED`, and the signals of all
-   * held leases abort with `CLOSED`: their holders have to stop. The leases stay held and are renewed meanwhile. Each is
-   * released when its routine (`using`) has settled, or by the caller that took it by hand. After `drainMs`, renewal ends,
-   * and leases that are still held run out by their ttl: no lock is freed while somebody may work under it. Then undos that
-   * are owed get one node timeout, and the instance's own connections are closed: a release after that sends nothing.
+   * Closes the instance in order. At once, new and waiting calls reject with `CLOSED`, and the signals of all held leases abort
+   * with `CLOSED`: their holders must stop. Until they stop, leases stay held and are renewed. `using` releases its lease when
+   * its routine has settled; callers of `acquire` release theirs. After `drainMs`, renewal ends, and leases that are still held
+   * end by their ttl: `close` frees no lock that somebody may work under. Then owed undos get one node timeout, and the
+   * instance closes its own connections: a release after that sends nothing.
    *
-   * A later call joins the first; it can only shorten the wait, or add `releaseHeld`.
+   * A later call joins the first. It can only shorten the wait, or add `releaseHeld`.
    *
    * @throws RedlockError `INVALID_ARGUMENT`: nothing was closed
    *

@@ -1,4 +1,4 @@
-/** Reads a command line by its entry in the catalogue. One sentence says what is wrong, and names it. */
+/** Reads a command line by its entry in the catalogue. An error is one sentence, which names the fault. */
 import { parseArgs } from 'node:util';
 import { type CommandEntry, HELP } from './catalogue.js';
 import { misuse } from './failure.js';
@@ -68,7 +68,7 @@ export class Arguments {
     const [name, extra] = this.operands;
     if (name === undefined || name === '') throw misuse(`a ${what} is missing`, this.command);
     if (extra !== undefined)
-      throw misuse(`one ${what} is wanted, and ${show(extra)} is another`, this.command);
+      throw misuse(`give one ${what} only: ${show(extra)} is a second one`, this.command);
     return name;
   }
 
@@ -131,7 +131,7 @@ export function readArguments(
     if (flag.value === undefined && value !== undefined)
       throw misuse(`--${flag.name} takes no value`, entry.name);
     if (flag.value !== undefined && (value === undefined || value.startsWith('--')))
-      throw misuse(`--${flag.name} wants a value: --${flag.name} ${flag.value}`, entry.name);
+      throw misuse(`--${flag.name} needs a value: --${flag.name} ${flag.value}`, entry.name);
     const given = values.get(flag.name) ?? [];
     if (given.length > 0 && flag.isRepeated !== true && flag.value !== undefined)
       throw misuse(`--${flag.name} is given twice`, entry.name);

@@ -35,12 +35,12 @@ const JSON_FLAG: Flag = { name: 'json', text: 'print JSON' };
 const TTL: Flag = {
   name: 'ttl',
   value: 'TIME',
-  text: 'how long the lock outlives a holder that dies; renewed meanwhile (30s)',
+  text: 'how long the lock outlives a dead holder; a live one renews it (30s)',
 };
 const KILL_AFTER: Flag = {
   name: 'kill-after',
   value: 'TIME',
-  text: 'between TERM and KILL when the lock cannot be kept; at most a third of the ttl (5s)',
+  text: 'the time from TERM to KILL when the lock cannot be kept; at most a third of the ttl (5s)',
 };
 
 export const COMMANDS: readonly CommandEntry[] = [
@@ -49,17 +49,17 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: 'NAME -- COMMAND [ARGUMENT]...',
     summary: 'hold a lock while a command runs',
     details: [
-      'Waits for the lock NAME, runs COMMAND while it is held and renewed, and releases it. Input, output and signals pass through. COMMAND finds QUORATE_RESOURCE and QUORATE_FENCE in its environment, and not QUORATE_NODES. The exit code is that of COMMAND, or 128 and the number of the signal that ended it. On a terminal it says who holds the lock while it waits, and how many are before.',
-      'When the lock cannot be kept, the whole process group of COMMAND gets TERM, --kill-after before the lock’s validity ends, and KILL before it ends; the exit code is 70. A watchdog process does the same if quorate itself is killed or stopped.',
+      'Waits for the lock NAME, runs COMMAND while the lock is held and renewed, and releases it. Input, output and signals pass through. The environment of COMMAND has QUORATE_RESOURCE and QUORATE_FENCE, but not QUORATE_NODES. The exit code is that of COMMAND, or 128 plus the number of the signal that ended it. While it waits on a terminal, it shows who holds the lock and how many wait ahead.',
+      'When the lock cannot be kept, the whole process group of COMMAND gets TERM, --kill-after before the lock’s validity ends, and KILL just before that end; the exit code is 70. A watchdog process sends both if quorate itself is killed or stopped.',
     ],
     flags: [
       { name: 'wait', value: 'TIME', text: 'how long to wait for the lock, or “forever” (10s)' },
-      { name: 'no-wait', text: 'do not wait: one attempt' },
+      { name: 'no-wait', text: 'make one attempt, without waiting' },
       TTL,
       KILL_AFTER,
-      { name: 'shared', text: 'as one of several readers of a read-write lock' },
-      { name: 'permits', value: 'N/K', text: 'N of the K permits of a semaphore' },
-      { name: 'conflict-exit-code', value: 'N', text: 'the exit code when others hold the lock (75)' },
+      { name: 'shared', text: 'lock as one of several readers of a read-write lock' },
+      { name: 'permits', value: 'N/K', text: 'take N of the K permits of a semaphore' },
+      { name: 'conflict-exit-code', value: 'N', text: 'the exit code if others hold the lock (75)' },
       ...MASTERS,
     ],
   },
@@ -68,13 +68,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: 'NAME -- COMMAND [ARGUMENT]...',
     summary: 'run a command while this machine leads',
     details: [
-      'Waits in the queue until it leads among all who are candidates for NAME, and runs COMMAND as long as it leads, as quorate run does. When COMMAND ends by itself, it resigns and ends with its exit code; when the leadership is lost, COMMAND is ended, and it is a candidate again.',
+      'Waits in the queue until it leads among all candidates for NAME, and runs COMMAND while it leads, as quorate run does. If COMMAND ends by itself, quorate resigns and exits with the same code. If the leadership is lost, quorate ends COMMAND and is a candidate again.',
     ],
     flags: [
       {
         name: 'value',
         value: 'TEXT',
-        text: 'what others see of the leader; never a secret (the host’s name)',
+        text: 'the text that others see of this leader; not a secret (the host’s name)',
       },
       TTL,
       KILL_AFTER,
@@ -86,20 +86,20 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: "NAME 'EXPRESSION' -- COMMAND [ARGUMENT]...",
     summary: 'run a command on a schedule, on one machine at each tick',
     details: [
-      'Started on several machines with the same NAME and EXPRESSION, one of them runs COMMAND at each tick, by the masters’ time. EXPRESSION is a cron expression, which needs the package croner, or “every 10s”. COMMAND finds QUORATE_SCHEDULED_AT in its environment, beside what quorate run gives it, and reads nothing. On INT or TERM it passes the signal on, waits for COMMAND and ends with 0.',
+      'Of several machines with the same NAME and EXPRESSION, one runs COMMAND at each tick, by the masters’ time. EXPRESSION is a cron expression, which needs the package croner, or “every 10s”. The environment of COMMAND has QUORATE_SCHEDULED_AT, and the variables that quorate run sets; its input is empty. On INT or TERM, quorate passes the signal on, waits for COMMAND and exits with 0.',
     ],
     flags: [
       {
         name: 'time-zone',
         value: 'ZONE',
-        text: 'of the expression, as Europe/Berlin; the same everywhere (UTC)',
+        text: 'the time zone of the expression, such as Europe/Berlin; the same everywhere (UTC)',
       },
       { name: 'at-most', value: 'TIME', text: 'how long one run may hold the lock' },
-      { name: 'at-least', value: 'TIME', text: 'no run begins sooner after the beginning of the last one' },
-      { name: 'missed', value: 'skip|once|all', text: 'what becomes of ticks that nobody ran (skip)' },
-      { name: 'overlap', value: 'skip|queue', text: 'what becomes of a tick during a run (skip)' },
+      { name: 'at-least', value: 'TIME', text: 'the least time from the beginning of one run to the next' },
+      { name: 'missed', value: 'skip|once|all', text: 'what to do about ticks that nobody ran (skip)' },
+      { name: 'overlap', value: 'skip|queue', text: 'what to do about a tick during a run (skip)' },
       { name: 'jitter', value: 'TIME', text: 'wait for a random part of this after each tick (0s)' },
-      { name: 'quiet', text: 'say nothing of runs that go well' },
+      { name: 'quiet', text: 'print nothing about successful runs' },
       TTL,
       KILL_AFTER,
       ...MASTERS,
@@ -110,7 +110,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: '[NAME]',
     summary: 'show who holds a lock, master by master',
     details: [
-      'Shows the holder of NAME by a fingerprint, the time left, who waits, and the last fencing token. Without NAME it shows the masters; with --names, the locks whose names match a pattern.',
+      'Shows the holder of NAME by a fingerprint, the time left, who waits, and the last fencing token. Without NAME, it shows the masters; with --names, the locks whose names match a pattern.',
     ],
     flags: [
       { name: 'watch', text: 'show it again every second, until interrupted' },
@@ -125,14 +125,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: 'NAME',
     summary: 'take a lock away from its holder',
     details: [
-      'Releases NAME whoever holds it, and hands it over to the first who waits. The holder may go on working until its next renewal fails, which does not take the lock back: only fencing tokens keep its late writes out. Asks before it does so, unless --force is given.',
+      'Takes the lock NAME from its holder, and hands it over to the first waiter. The holder may go on working until its next renewal fails, which does not take the lock back. Only fencing tokens keep its late writes out. Asks first, unless --force is given.',
     ],
     flags: [
       { name: 'force', text: 'do not ask' },
       {
         name: 'for',
         value: 'TIME',
-        text: 'keep everybody out for this time, instead of handing the lock over',
+        text: 'keep everybody out for this time, and do not hand the lock over',
       },
       JSON_FLAG,
       ...MASTERS,
@@ -143,12 +143,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: '',
     summary: 'find what makes masters unfit for locks',
     details: [
-      'Asks each master for its version, role, settings and clock, and what the user may do; changes nothing. Prints what it finds, what to do about it, and the smallest rights. The exit code is 0 for nothing or notes, 1 for warnings, 2 for errors.',
+      'Asks each master for its version, role, settings and clock, and checks what the user may do. Changes nothing. Prints what it finds, what to do about it, and the smallest rights. The exit code is 0 for no findings or notes, 1 for warnings, 2 for errors.',
     ],
     flags: [
       { name: 'timeout', value: 'TIME', text: 'how long a master may take for its answers (3s)' },
-      { name: 'watch-clocks', value: 'TIME', text: 'for how long the rate of the clocks is watched (2s)' },
-      { name: 'shared', text: 'look at the rights for read-write locks and semaphores, too' },
+      { name: 'watch-clocks', value: 'TIME', text: 'how long to watch the rate of the clocks (2s)' },
+      { name: 'shared', text: 'check the rights for read-write locks and semaphores, too' },
       JSON_FLAG,
       ...MASTERS,
     ],
@@ -158,15 +158,15 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: '[N]',
     summary: 'start local masters, until interrupted',
     details: [
-      'Starts N redis-server or valkey-server processes (3) on loopback ports, prints the QUORATE_NODES that leads to them, and ends them on Ctrl-C. Their data are gone then, unless --dir keeps them.',
+      'Starts N redis-server or valkey-server processes (3) on loopback ports, prints QUORATE_NODES for them, and ends them on Ctrl-C. This deletes their data, unless --dir keeps it.',
     ],
     flags: [
       { name: 'port', value: 'N', text: 'the first port; the others follow (6381)' },
-      { name: 'dir', value: 'DIR', text: 'keep the data there, in append-only files' },
+      { name: 'dir', value: 'DIR', text: 'keep the data in DIR, in append-only files' },
       {
         name: 'server',
         value: 'PATH',
-        text: 'the server to start (QUORATE_REDIS_SERVER, else that of the PATH)',
+        text: 'the server to start (QUORATE_REDIS_SERVER, or else the one on the PATH)',
       },
       JSON_FLAG,
     ],
@@ -176,11 +176,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: '',
     summary: 'measure locks on your masters, and on the first of them alone',
     details: [
-      'Acquires and releases locks of names of its own, one after another and many at a time, on all masters and on the first alone, and prints latencies and rates. It puts load on the masters for four times --seconds.',
+      'Acquires and releases locks under its own names, one after another and many at a time, on all masters and on the first alone. Prints latencies and rates. Loads the masters for four times --seconds.',
     ],
     flags: [
       { name: 'seconds', value: 'N', text: 'how long each of the four measurements takes (2)' },
-      { name: 'clients', value: 'N', text: 'how many locks at a time (32)' },
+      { name: 'clients', value: 'N', text: 'how many locks to hold at a time (32)' },
       JSON_FLAG,
       ...MASTERS,
     ],

@@ -29,6 +29,6 @@ export function failureOf(error: unknown): Failure {
 }
 
 const ADVICE: Readonly<Record<number, string>> = {
-  [EXIT.noQuorum]: '; quorate doctor looks into it',
+  [EXIT.noQuorum]: '; run quorate doctor to find the cause',
   [EXIT.noRights]: '; quorate doctor prints the rights that are needed',
 };

@@ -14,7 +14,7 @@ export function overview(): string {
     table(rows),
     '',
     'Masters: QUORATE_NODES (URLs, separated by commas), --node URL for each, or --config FILE.',
-    'quorate COMMAND --help says more; quorate --version prints the version.',
+    'quorate COMMAND --help explains a command; quorate --version prints the version.',
   ].join('\n');
 }
 

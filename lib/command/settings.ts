@@ -107,7 +107,7 @@ function fromElsewhere(file: string | undefined, env: Environment): Settings {
   if (named !== undefined && named !== '') return readFile(named);
   const own = join(env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'quorate.json');
   if (existsSync(own)) return readFile(own);
-  const text = `no masters are named: set QUORATE_NODES=redis://a:6379,redis://b:6379,redis://c:6379, write ${own}, or start some by quorate up`;
+  const text = `no masters are named: set QUORATE_NODES=redis://a:6379,redis://b:6379,redis://c:6379, write ${own}, or start some with quorate up`;
   throw new Failure(text, EXIT.usage);
 }
 
@@ -120,13 +120,13 @@ function readFile(path: string): Settings {
   } catch (error) {
     // a message of JSON.parse shows a part of the text, which may be a password
     const isText = error instanceof SyntaxError;
-    throw wrongFile(path, isText ? 'it is no JSON' : `it cannot be read (${codeOf(error)})`);
+    throw wrongFile(path, isText ? 'it is not JSON' : `it cannot be read (${codeOf(error)})`);
   }
   if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw wrongFile(path, 'it is no object');
+    throw wrongFile(path, 'it is not an object');
   const unknown = Object.keys(given).find((name) => !NAMES.includes(name));
   if (unknown !== undefined)
-    throw wrongFile(path, `${show(unknown)} is not known: it has ${NAMES.join(' and ')}`);
+    throw wrongFile(path, `${show(unknown)} is not a setting: use ${NAMES.join(' and ')}`);
   const { nodes, options = {} } = given as { readonly nodes?: unknown; readonly options?: unknown }; // checked here
   if (!Array.isArray(nodes) || nodes.length === 0)
     throw wrongFile(path, 'nodes must be a list of URLs or ioredis options');

@@ -16,9 +16,9 @@ import { isMisconfigured } from '../redis/server-errors.js';
 import type { Coordinator } from './coordinator.js';
 import type { RestartGuard } from './restart-guard.js';
 
-/** What `redlock.ready` found: a quorum at least. */
+/** The result of `redlock.ready`: at least a quorum is connected. */
 export interface ReadyMasters {
-  /** How many masters are connected. One that is not gets no claim, so locks that are acquired now live on the others alone. */
+  /** How many masters are connected. The others get no claims: locks that are acquired now have no votes there. */
   readonly connected: number;
   /** How many masters there are. */
   readonly of: number;
@@ -30,34 +30,34 @@ export type HealthProblem =
   | 'closed'
   /** Fewer than a quorum of masters answered in time. */
   | 'quorum'
-  /** Masters answered that they cannot take part as they are set up. */
+  /** Too many masters cannot take part as they are set up. */
   | 'misconfigured'
-  /** With a restart guard: masters that abstain cost the quorum. */
+  /** With a restart guard: too many masters abstain. */
   | 'quarantine'
   /** With fencing: no quorum of masters has clocks within a minute of each other. */
   | 'clocks';
 
-/** How one master answered. */
+/** One master's answer to `redlock.health()`. */
 export interface NodeHealth {
   /** The master, by host and port. */
   readonly node: string;
-  /** As in `redlock.stats()`, after its answer. */
+  /** The master's state after its answer, as in `redlock.stats()`. */
   readonly state: NodeStats['state'];
-  /** Its round trip, as in `redlock.stats()`: it grows while a master owes an answer. Milliseconds. */
+  /** Its round trip, as in `redlock.stats()`: it grows while the master owes an answer. Milliseconds. */
   readonly roundTripMs: number | undefined;
-  /** How far its clock is ahead of the median of all. Milliseconds, as exact as the round trip; undefined where unknown. */
+  /** How far its clock is ahead of the median, to within a round trip. Milliseconds; undefined if unknown. */
   readonly clockAheadMs: number | undefined;
-  /** For how long it abstains. Milliseconds; 0 where it does not. */
+  /** How long it abstains. Milliseconds; 0 if it does not. */
   readonly quarantinedMs: number;
-  /** Why it did not answer; undefined where it did. */
+  /** Why it did not answer; undefined if it did. */
   readonly cause: Error | undefined;
 }
 
 /** Whether an instance is fit for locks: `redlock.health()`. */
 export interface Health {
-  /** A readiness probe may say yes. */
+  /** Whether the instance is ready, as a readiness probe asks. */
   readonly fit: boolean;
-  /** Why not; empty where it is fit. */
+  /** Why it is not fit; empty if it is. */
   readonly problems: readonly HealthProblem[];
   /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeHealth[];

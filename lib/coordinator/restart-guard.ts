@@ -30,23 +30,23 @@ export type NodeBootstrap =
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** It votes from now on. */
+      /** The master votes from now on. */
       readonly state: 'declared';
     }
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** It has a marker already, which was left as it is. */
+      /** The master already has a marker, and was not changed. */
       readonly state: 'unchanged';
-      /** When it votes. Milliseconds from now; 0 if it votes already. */
+      /** The time until the master votes. Milliseconds; 0 if it votes already. */
       readonly remainingMs: number;
     }
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** It gave no clear answer: it may have been declared or not. */
+      /** The master gave no clear answer, and may have been changed or not. */
       readonly state: 'unknown';
-      /** What the master, the connection or the node timeout said. */
+      /** Why: the error of the master, of the connection, or of the node timeout. */
       readonly cause: Error;
     };
 

@@ -52,9 +52,10 @@ function ofMemory(info: ServerInfo): readonly Remark[] {
 
 function ofPersistence(info: ServerInfo, isGuarded: boolean): readonly Remark[] {
   if (info.text('aof_enabled') !== '0') return [];
-  const guarded = 'The server keeps no append-only file: after a restart it abstains, as the guard wants it.';
+  const guarded =
+    'The server keeps no append-only file: after a restart it abstains, as the restart guard requires.';
   const bare =
-    'The server keeps no append-only file: one that restarts forgets its votes and votes again at once.';
+    'The server keeps no append-only file: after a restart it has forgotten its votes, and votes again at once.';
   return [
     {
       code: 'NO_PERSISTENCE',

@@ -22,7 +22,7 @@ import { percentile } from '../runtime/statistics.js';
 import type { Transport } from '../redis/transport.js';
 import type { Runtime } from '../runtime/runtime.js';
 
-/** What the diagnosis found about one master. A property that is missing is not known. */
+/** What the diagnosis found about one master. A missing property is not known. */
 export interface NodeDiagnosis {
   /** The master, by host and port. */
   readonly node: string;
@@ -30,11 +30,11 @@ export interface NodeDiagnosis {
   readonly answers: boolean;
   /** The software and its version, as in `Redis 7.0.15`. */
   readonly server?: string;
-  /** The usual round trip, and the one that 99 of 100 do not exceed. Milliseconds. */
+  /** The master's round trips. Milliseconds. */
   readonly roundTripMs?: {
     /** Half of them take no longer. */
     readonly median: number;
-    /** All but one in a hundred take no longer. */
+    /** 99 of 100 take no longer. */
     readonly p99: number;
   };
   /** How far its clock is ahead of that of the first master whose clock is known, to within a round trip. Milliseconds. */
@@ -43,7 +43,7 @@ export interface NodeDiagnosis {
 
 /** What `redlock.diagnose` found. */
 export interface Diagnosis {
-  /** The worst severity among the findings; `fit` without any. */
+  /** The worst severity among the findings; `fit` without findings. */
   readonly verdict: 'fit' | Severity;
   /** The findings, the worst first. */
   readonly findings: readonly Finding[];

@@ -4,10 +4,10 @@
  */
 import type { Feature } from './rights.js';
 
-/** `error`: locks fail or are unsafe · `warning`: they will when something else happens · `note`: good to know. */
+/** `error`: locks fail or are unsafe now · `warning`: they will if something else happens · `note`: good to know. */
 export type Severity = 'note' | 'warning' | 'error';
 
-/** What can be found; docs/DOCTOR.md says for each code what it means and what to do. */
+/** The codes of findings. docs/DOCTOR.md says for each code what it means and what to do. */
 export type FindingCode =
   /** A master has no connection, or does not answer in time. */
   | 'UNREACHABLE'
@@ -17,7 +17,7 @@ export type FindingCode =
   | 'ROUND_TRIP'
   /** A master is much slower than the others. */
   | 'ROUND_TRIPS_APART'
-  /** A server is too old for what is used. */
+  /** A server is too old for quorate, or for the restart guard. */
   | 'VERSION'
   /** A server is neither Redis nor Valkey. */
   | 'FORK'
@@ -25,7 +25,7 @@ export type FindingCode =
   | 'SAME_SERVER'
   /** A master is a replica of another server. */
   | 'REPLICA'
-  /** A master has replicas, to which somebody may fail over. */
+  /** A master has replicas: a fail-over to one of them may lose votes. */
   | 'HAS_REPLICAS'
   /** A master is watched by a Sentinel, or found through one. */
   | 'SENTINEL'
@@ -47,9 +47,9 @@ export type FindingCode =
   | 'CLOCK_DRIFT'
   /** The number of masters is even. */
   | 'EVEN_NUMBER'
-  /** There is one master only. */
+  /** There is only one master. */
   | 'ONE_MASTER'
-  /** The user lacks rights. */
+  /** The user lacks rights that locks need. */
   | 'RIGHTS'
   /** Pushes do not arrive: waiters learn of a hand-over late. */
   | 'PUSHES'
@@ -59,24 +59,24 @@ export type FindingCode =
   | 'IO_THREADS'
   /** A server has few connections left. */
   | 'CONNECTIONS'
-  /** Something could not be asked, so nothing is known of it. */
+  /** A master does not answer a question, so something about it is not known. */
   | 'NOT_KNOWN';
 
-/** One thing that was found. */
+/** One fault or fact that the diagnosis found. */
 export interface Finding {
-  /** What it is: the contract, where texts may improve. */
+  /** The code. Codes are stable; texts may change. */
   readonly code: FindingCode;
   /** How bad it is. */
   readonly severity: Severity;
-  /** What was found, in one sentence. */
+  /** What was found, in a sentence or two. */
   readonly text: string;
-  /** From where on it is reported. */
+  /** The value from which on it is reported. */
   readonly threshold: string;
   /** What to do about it. */
   readonly remedy: string;
-  /** The heading in docs/DOCTOR.md, in the package and in the repository. */
+  /** A link to its heading in docs/DOCTOR.md, in the package and in the repository. */
   readonly link: string;
-  /** The masters that it is about, by host and port; empty if it is about their number. */
+  /** The masters concerned, by host and port; empty if the finding is about their number. */
   readonly nodes: readonly string[];
 }
 

@@ -39,7 +39,7 @@ function ofTrips({ tripsMs }: Facts, { nodeTimeoutMs, ttlMs }: FindingTerms): re
   ];
   return limits.flatMap(({ what, limitMs }): readonly Remark[] => {
     const remedy =
-      'Bring the client nearer to the master, relieve the master, or use a longer ttlMs or nodeTimeoutMs.';
+      'Move the client nearer to the master, reduce its load, or use a longer ttlMs or nodeTimeoutMs.';
     const threshold = `two round trips, p99: ${what}; median: error`;
     const code = 'ROUND_TRIP';
     if (usualMs * TRIPS_OF_ATTEMPT > limitMs) {
@@ -59,11 +59,11 @@ function ofSoftware({ info }: Facts, { restartGuardMs }: FindingTerms): readonly
   if (name !== 'Redis' && name !== 'Valkey') found.push(ofFork({ name, version, redisVersion }));
   const least = restartGuardMs > 0 ? OLDEST_WITH_GUARD : OLDEST;
   if (redisVersion !== '' && isBelow(redisVersion, least)) {
-    const why = restartGuardMs > 0 ? ', which the restart guard needs' : '';
+    const why = restartGuardMs > 0 ? ' with a restart guard' : '';
     found.push({
       code: 'VERSION',
       severity: 'error',
-      text: `The server speaks as Redis ${redisVersion}; ${least} is the oldest that will do${why}.`,
+      text: `The server is compatible with Redis ${redisVersion}; the oldest supported version${why} is ${least}.`,
       threshold: `${OLDEST}, with a restart guard ${OLDEST_WITH_GUARD}`,
       remedy: `Use Redis ${least} or newer, or Valkey.`,
     });
@@ -96,7 +96,7 @@ function ofRole({ info, sentinels, transport }: Facts): readonly Remark[] {
     found.push({
       code: 'REPLICA',
       severity: 'error',
-      text: 'The server is a replica: it takes no votes, or gives them to what its master overwrites.',
+      text: 'The server is a replica: it refuses votes, or its master overwrites them.',
       threshold: 'any',
       remedy: 'List the master, or make the server a master of its own (REPLICAOF NO ONE).',
     });
@@ -118,7 +118,7 @@ function ofRole({ info, sentinels, transport }: Facts): readonly Remark[] {
       severity: 'warning',
       text: `The master ${how} a Sentinel, whose fail-over may lose the last votes.`,
       threshold: 'any',
-      remedy: 'Use masters without fail-over, or count on what docs/OPERATION.md says of Sentinel.',
+      remedy: 'Use masters without fail-over, or read what docs/OPERATION.md says about Sentinel.',
     });
   }
   if (transport.isCluster || info?.text('cluster_enabled') === '1')
@@ -128,17 +128,17 @@ function ofRole({ info, sentinels, transport }: Facts): readonly Remark[] {
 
 function ofCluster(isClient: boolean): Remark {
   const whole =
-    'The client is one of a Redis Cluster: no queues, no guard, and a fail-over may lose the last votes.';
+    'The client is a Redis Cluster client: no queues, no guard, and a fail-over may lose the last votes.';
   const part =
-    'The server is a node of a Redis Cluster, and the client is not: names of other nodes are refused.';
+    'The server is a node of a Redis Cluster, but the client is a plain one: the node refuses names of other nodes.';
   return {
     code: 'CLUSTER',
     severity: isClient ? 'warning' : 'error',
     text: isClient ? whole : part,
     threshold: 'any',
     remedy: isClient
-      ? 'Use independent masters where queues or a guard are wanted.'
-      : 'Pass a Cluster client, or use a server that is in no cluster.',
+      ? 'Use independent masters if you need queues or a guard.'
+      : 'Pass a Cluster client, or use a server outside a cluster.',
   };
 }
 
@@ -161,7 +161,7 @@ function ofRights(facts: Facts, { features }: FindingTerms): readonly Remark[] {
     found.push({
       code: 'PUSHES',
       severity: 'warning',
-      text: `A push did not come back: ${pushFailure.message}. Waiters learn of a hand-over late.`,
+      text: `A push did not arrive: ${pushFailure.message}. Waiters learn of a hand-over late.`,
       threshold: 'any',
       remedy: 'Allow SUBSCRIBE and PUBLISH on quorate:push:*, and a second connection for each client.',
     });
@@ -184,7 +184,7 @@ function ofScripts(failure: Error): Remark {
     severity: 'error',
     text: `The server runs no scripts for this user: ${failure.message}.`,
     threshold: 'any',
-    remedy: isPermanent(failure) ? 'Give the user the rights below.' : 'Look at the server’s log.',
+    remedy: isPermanent(failure) ? 'Give the user the rights below.' : 'Check the server’s log.',
   };
 }
 
@@ -198,7 +198,7 @@ function ofThreads({ settings, tripsMs }: Facts): readonly Remark[] {
       severity: 'warning',
       text: `The server has ${threads} I/O threads, and one answer in a hundred takes ${shownMs(slowMs)} or more.`,
       threshold: `more than one thread, and a p99 above ${LATE_MS} ms`,
-      remedy: 'Set io-threads to 1, or to fewer than the machine has idle cores.',
+      remedy: 'Set io-threads to 1, or to no more than the number of idle cores.',
     },
   ];
 }

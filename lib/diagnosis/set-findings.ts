@@ -39,9 +39,9 @@ function ofNumber(all: readonly Facts[]): readonly RemarkOn[] {
       on([], {
         code: 'ONE_MASTER',
         severity: 'note',
-        text: 'There is one master: the lock is as available as it is, and a fail-over is not covered.',
+        text: 'There is one master: the lock is only as available as this server, and a fail-over may lose it.',
         threshold: '1',
-        remedy: 'Use three or five independent masters where locks must outlive one.',
+        remedy: 'Use three or five independent masters if locks must survive the loss of one.',
       }),
     ];
   }
@@ -50,7 +50,7 @@ function ofNumber(all: readonly Facts[]): readonly RemarkOn[] {
     on([], {
       code: 'EVEN_NUMBER',
       severity: 'warning',
-      text: `${count} masters need a quorum of ${quorumOf(count)}, and so bear ${counted(count - quorumOf(count), 'failure')}, as ${count - 1} would.`,
+      text: `${count} masters need a quorum of ${quorumOf(count)}, and bear ${counted(count - quorumOf(count), 'failure')}, as ${count - 1} would.`,
       threshold: 'any even number',
       remedy: 'Add a master, or take one away.',
     }),
@@ -75,7 +75,7 @@ function ofFailures(all: readonly Facts[]): readonly RemarkOn[] {
       severity: hasQuorum ? 'warning' : 'error',
       text: `The master does not answer: ${cause}. ${rest}`,
       threshold: 'no answer within the timeout; fewer than a quorum answer: error',
-      remedy: 'Start the server, or look at the network, the address and the firewall between.',
+      remedy: 'Start the server, or check the network, the address and the firewall.',
     };
     return on([facts], facts.isLoginRefused ? refused : unreachable);
   });
@@ -95,10 +95,10 @@ function ofTrips(all: readonly Facts[]): readonly RemarkOn[] {
       on([one.facts], {
         code: 'ROUND_TRIPS_APART',
         severity: 'warning',
-        text: `Half of the round trips take ${shownMs(one.ms)} or more, and ${shownMs(mostMs)} at most other masters: a lock takes that long once this one is needed for a quorum.`,
+        text: `Half of the round trips take ${shownMs(one.ms)} or more; at most other masters they take ${shownMs(mostMs)}. Locks slow down when a quorum needs this master.`,
         threshold: `${TIMES_SLOWER} times the median of more than half of the others, and ${SLOWER_BY_MS} ms more`,
         remedy:
-          'Look at the load of the master (SLOWLOG GET, INFO) and at the way to it, or put one nearer in its place.',
+          'Check the load of the master (SLOWLOG GET, INFO) and the network to it, or replace it by a nearer one.',
       }),
     ];
   });
@@ -132,7 +132,7 @@ function ofDatabases(all: readonly Facts[]): readonly RemarkOn[] {
     on(all, {
       code: 'DATABASE',
       severity: 'error',
-      text: `The clients use different databases (${numbers.join(', ')}): other processes that use one see other locks.`,
+      text: `The clients use different databases (${numbers.join(', ')}): one name in two databases is two locks.`,
       threshold: 'any',
       remedy: 'Give all clients, in all processes, the same database number.',
     }),
@@ -159,7 +159,7 @@ function ofClocks(all: readonly Facts[]): readonly RemarkOn[] {
       severity: isTooFar ? 'error' : 'warning',
       text: `The clock of ${names[0]} is ${shownMs(worst.ms)} or more ahead of that of ${names[1]}.`,
       threshold: `${APART_MS} ms; ${TOO_FAR_MS} ms: error`,
-      remedy: 'Let NTP keep the clocks of all masters; slew them, do not step them.',
+      remedy: 'Synchronise the clocks of all masters by NTP; slew them, do not step them.',
     }),
   ];
 }
@@ -176,9 +176,9 @@ function ofDrift(all: readonly Facts[], { driftFactor }: FindingTerms): readonly
       on([facts], {
         code: 'CLOCK_DRIFT',
         severity: isTooMuch ? 'error' : 'warning',
-        text: `The master's clock ${way} ${percent(drift)} or more of ${seconds(first, last)} on ours; ${percent(driftFactor)} are allowed for.`,
+        text: `The master's clock ${way} ${percent(drift)} or more against ours within ${seconds(first, last)}; driftFactor allows ${percent(driftFactor)}.`,
         threshold: 'half of driftFactor; driftFactor: error',
-        remedy: 'Let NTP slew slowly (chrony: maxslewrate 500), do not step clocks, or raise driftFactor.',
+        remedy: 'Make NTP slew slowly (chrony: maxslewrate 500) and never step clocks, or raise driftFactor.',
       }),
     ];
   });

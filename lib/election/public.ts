@@ -1,10 +1,10 @@
-/** Elections as users see them. All of them are interfaces, so that a test can use a fake election. */
+/** Elections as users see them. All of them are interfaces: a test can use a fake election. */
 import type { AnyLease } from '../lease/public.js';
 import type { Listenable } from '../runtime/listenable.js';
 
-/** The leader, as named by a quorum of masters. */
+/** The leader that a quorum of masters names. */
 export interface Leader {
-  /** What the leader proclaimed. Anybody who may read the masters can read it: never a secret. */
+  /** What the leader proclaimed. Everybody who may read the masters can read it: it must not be a secret. */
   readonly value: string;
   /** The fencing token of its leadership: higher than that of every earlier one. */
   readonly fence: number;
@@ -12,18 +12,18 @@ export interface Leader {
   readonly seq: number;
 }
 
-/** How an election differs from the instance's locks. */
+/** Options of `redlock.election`. */
 export interface ElectionOptions {
   /**
-   * How long a leader that died keeps others out. Milliseconds, a safe integer that leaves room for drift.
-   * @default that of the instance
+   * How long a dead leader keeps others out. Milliseconds, a safe integer that leaves room for drift.
+   * @default the instance's `ttlMs`
    */
   readonly ttlMs?: number | undefined;
 }
 
 /** Options of `campaign`. */
 export interface CampaignOptions {
-  /** Ends the wait: the call rejects with `ABORTED`. It has no effect on a leadership that was won. */
+  /** Ends the wait: the call rejects with `ABORTED`. Has no effect once this process leads. */
   readonly signal?: AbortSignal | undefined;
   /** How long to wait in the queue. Milliseconds; 0 makes one attempt. @default Infinity */
   readonly waitMs?: number | undefined;
@@ -37,26 +37,26 @@ export interface ObserveOptions {
 
 /** Events of an election: what happens to a process that calls `lead`. */
 export interface ElectionEvents {
-  /** This process leads from here on. */
+  /** This process leads from now on. */
   readonly leading: {
     /** The fencing token of its leadership. */
     readonly fence: number;
   };
-  /** This process leads no longer, and its routine has ended. */
+  /** This process no longer leads, and its routine has ended. */
   readonly ended: {
     /** The fencing token of the leadership that ended. */
     readonly fence: number;
-    /** Why: the error with which the leadership was lost, or the reason of the signal; undefined if the routine returned. */
+    /** Why it ended: the error of a lost leadership, or the reason of the signal; undefined if the routine returned. */
     readonly reason: unknown;
     /** What the routine threw after its signal had aborted; undefined if it returned. */
     readonly error: unknown;
   };
   /**
-   * A campaign found no quorum of masters, and goes on: reported once for each outage. Or it failed otherwise, and the next
-   * one follows.
+   * A campaign found no quorum of masters, and goes on; emitted once per outage. Or the campaign failed otherwise, and the
+   * next one follows.
    */
   readonly failed: {
-    /** Why: `NO_QUORUM`, `QUARANTINED` and the like, with what each master said. */
+    /** The error, such as `NO_QUORUM` or `QUARANTINED`, with each master's answer. */
     readonly error: Error;
   };
 }
@@ -65,15 +65,15 @@ export interface ElectionEvents {
 export interface LeadOptions {
   /** What to proclaim at the beginning of each leadership. @default '' */
   readonly value?: string | undefined;
-  /** Ends `lead`: the routine's signal aborts, the process resigns its leadership, and `lead` resolves. */
+  /** Ends `lead`: the routine's signal aborts; when the routine has ended, `lead` resigns and resolves. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** What `lead` gives its routine. */
 export interface Leading {
-  /** Aborts when the leadership is lost, by the end of its validity at the latest; also when `lead` or the instance is to end. */
+  /** Aborts when the leadership is lost, by the end of its validity at the latest, and when `lead` or the instance must end. */
   readonly signal: AbortSignal;
-  /** The fencing token. Send it along with each effect: a resource that refuses lower tokens is safe from late leaders. */
+  /** The fencing token. Send it with each write: a resource that refuses lower tokens is safe from former leaders. */
   readonly fence: number;
   /** Like `leadership.proclaim`. */
   readonly proclaim: (value: string) => Promise<void>;
@@ -83,7 +83,7 @@ export interface Leading {
 export type LeadRoutine = (leading: Leading) => Promise<void> | void;
 
 /**
- * A leadership: a lease on the election, renewed until it ends. Its validity is over before that of another begins.
+ * A leadership: a lease on the election, renewed until it ends. Its validity ends before another's begins.
  *
  * @example
  * ```ts
@@ -104,18 +104,17 @@ export interface Leadership extends AnyLease {
   /**
    * Replaces the value. Resolves when a quorum of masters has taken it.
    *
-   * @param value  well-formed Unicode of at most 4,096 bytes in UTF-8. Never a secret
-   * @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: whether it was taken is unknown, and it is sent again while the
-   *   leadership lasts · `LOCK_LOST`, `NOT_HELD`: it leads no longer · `INVALID_ARGUMENT`
+   * @param value  well-formed Unicode of at most 4,096 bytes in UTF-8; not a secret
+   * @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: the masters may or may not have the value, and get it again with each
+   *   renewal · `LOCK_LOST`, `NOT_HELD`: this process no longer leads · `INVALID_ARGUMENT`
    */
   proclaim(value: string): Promise<void>;
 
   /**
-   * Gives the leadership up, and takes the value back: the next candidate in the queue leads. Resolves when a quorum of masters
-   * no longer has its votes. It can be called again after an error. By then it leads no longer in any case.
+   * Ends the leadership and removes the value: the next candidate in the queue leads. Resolves when a quorum of masters no
+   * longer has its votes. After an error, this process no longer leads either, and you can call `resign` again.
    *
-   * @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: votes may be left; they are undone in the background, and run out by
-   *   the ttl
+   * @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: votes may remain; they are undone in the background, or end by the ttl
    */
   resign(): Promise<void>;
 
@@ -139,27 +138,27 @@ export interface Election extends Listenable<ElectionEvents> {
   readonly name: string;
 
   /**
-   * Waits in the queue until it leads. A candidate that gives up leaves nothing behind.
+   * Waits in the queue until this process leads. A candidate that gives up leaves nothing on the masters.
    *
    * @param value  the value that `leader()` and `observe()` show for this leader: well-formed Unicode of at most 4,096 bytes
-   *   in UTF-8. Anybody who may read the masters can read it: never a secret. Empty if it is omitted
+   *   in UTF-8; by default empty. Everybody who may read the masters can read it: it must not be a secret
    * @throws RedlockError as `redlock.acquire` does
    */
   campaign(value?: string, options?: CampaignOptions): Promise<Leadership>;
 
   /**
-   * Resolves with the leader that a quorum of masters names, and its latest value; with null if they name nobody, or too few
-   * answer. The answer may be outdated when it arrives: use it for display and routing, not for exclusion. Within one
-   * instance it never goes back to an earlier leader or value.
+   * Resolves with the leader that a quorum of masters names, and the leader's latest value. Resolves with null if they name
+   * nobody, or too few answer. The answer may be out of date when it arrives: use it for display and routing, not for
+   * exclusion. Within one instance, it never goes back to an earlier leader or value.
    *
    * @throws RedlockError `CLOSED`
    */
   leader(): Promise<Leader | null>;
 
   /**
-   * Yields the leader, now and after each change; null for nobody. It may skip changes that follow each other quickly, but
-   * never the latest one. Masters push changes; the instance asks them only if no push about a leader comes, and every half a
-   * minute while there is no leader. Ends with its signal.
+   * Yields the leader, now and after each change, or null for nobody. It may skip changes that follow each other quickly, but
+   * never the latest one. Masters push changes; the instance asks them only if no push about a leader comes, and every half
+   * minute while there is no leader. The signal ends the iteration.
    *
    * @throws RedlockError `INVALID_ARGUMENT` · when iterating: `CLOSED`
    *
@@ -173,12 +172,12 @@ export interface Election extends Listenable<ElectionEvents> {
   observe(options?: ObserveOptions): AsyncIterableIterator<Leader | null>;
 
   /**
-   * Campaigns, runs the routine while this process leads, and campaigns again, until its signal ends it; then it resolves.
-   * When the routine returns, the process resigns and is a candidate again. After a loss the routine's signal aborts, and the
+   * Campaigns, runs the routine while this process leads, and campaigns again, until `options.signal` aborts; then it
+   * resolves. When the routine returns, `lead` resigns and campaigns again. After a loss, the routine's signal aborts, and the
    * next campaign begins when the routine has ended.
    *
-   * A routine that throws before its signal aborts has failed: the process resigns, and `lead` rejects with that error. An
-   * error that it throws later is in the event `ended` only.
+   * If the routine throws before its signal aborts, `lead` resigns and rejects with that error. Only the event `ended` has an
+   * error that the routine throws later.
    *
    * @throws RedlockError `CLOSED` · `WRONG_KIND`, `MISCONFIGURED`: no campaign can succeed · `INVALID_ARGUMENT`
    */

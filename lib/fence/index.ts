@@ -1,10 +1,10 @@
 /**
- * quorate/fence: the guard at the resource. It takes the fence of each writer, remembers the highest for each resource, and
- * refuses lower ones: the late write of a holder that was paused past its lease.
+ * quorate/fence: the check on the resource's side. A fence takes each writer's fencing token, remembers the highest for each
+ * resource, and refuses lower ones. So it refuses the late write of a holder that was paused beyond its lease.
  *
- * What it assumes: fences rise with every grant of a resource (`lease.fence`), one guard's memory checks every write to the
- * resource, that memory is kept for as long as a late write can come, and check and effect are one step there.
- * docs/FENCING.md says how to ensure the last two. It knows nothing of locks, masters, clocks or connections.
+ * A fence assumes that fencing tokens (`lease.fence`) rise with every grant of a resource; that one memory checks every write
+ * to the resource; that this memory lasts while a late write can arrive; and that check and write are one step.
+ * docs/FENCING.md says how to ensure the last two. A fence knows nothing of locks, masters, clocks or connections.
  */
 export { MemoryFence } from './memory.js';
 export { RedisFence, type RedisFenceClient, type RedisFenceOptions } from './redis.js';

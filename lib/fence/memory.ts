@@ -1,20 +1,19 @@
 /**
- * The guard for a resource that one process owns: a file, a device, a cache in this process.
+ * The fence for a resource that one process owns: a file, a device, a cache in this process.
  *
- * It is as big as the number of different resources it has seen, on purpose: a resource that was forgotten would accept
- * every late write again, so no bound can be kept safely. Give each set of resources an instance of its own, and drop
- * the instance with them.
+ * Its memory grows with the number of different resources, on purpose: a forgotten resource would accept every late write
+ * again, so no bound is safe. Give each set of resources its own instance, and drop the instance together with the set.
  */
 import { requireFence, staleFence } from './refusal.js';
 
 /**
- * Remembers in this process; nothing is kept over a restart. Every call is synchronous, so nothing comes between the
- * check and an effect that follows it without an `await`.
+ * A fence with its memory in this process; a restart forgets it. Every call is synchronous: no other code runs between the
+ * check and a write that follows it without an `await`.
  *
  * @example
  * ```ts
- * const guard = new MemoryFence();
- * guard.check('printer:1', lease.fence); // throws STALE_FENCE when a later holder was here
+ * const fence = new MemoryFence();
+ * fence.check('printer:1', lease.fence); // throws STALE_FENCE if a later holder was here
  * print(page);
  * ```
  */
@@ -22,11 +21,12 @@ export class MemoryFence {
   readonly #highest = new Map<string, number>();
 
   /**
-   * True: go on, and the fence is remembered. False: a higher fence was accepted for the resource, so this one's lease is
-   * over. The same fence is accepted again: one holder writes several times.
+   * Returns true and remembers the token, unless a higher token was accepted for the resource. Returns false if one was: the
+   * writer's lease has ended. Accepts the same token again, since one holder may write several times.
    *
-   * @throws RedlockError `INVALID_ARGUMENT` for an empty resource, or a fence that is undefined (fencing is off) or no
-   * positive safe integer
+   * @param fence  the writer's fencing token, `lease.fence`
+   * @throws RedlockError `INVALID_ARGUMENT`: the resource is empty, or the token is undefined (fencing is off) or not a
+   *   positive safe integer
    */
   accepts(resource: string, fence: number | undefined): boolean {
     const given = requireFence(resource, fence);
@@ -34,9 +34,9 @@ export class MemoryFence {
   }
 
   /**
-   * The same, for those who would rather have an error.
+   * Like `accepts`, but throws for a stale token.
    *
-   * @throws RedlockError `STALE_FENCE` when a higher fence was accepted; `INVALID_ARGUMENT` as `accepts`
+   * @throws RedlockError `STALE_FENCE`: a higher token was accepted · `INVALID_ARGUMENT` as `accepts` does
    */
   check(resource: string, fence: number | undefined): void {
     const given = requireFence(resource, fence);
@@ -44,12 +44,12 @@ export class MemoryFence {
     if (highest !== given) throw staleFence(resource, given, highest);
   }
 
-  /** The highest fence that was accepted for the resource; undefined where none was. */
+  /** The highest token that was accepted for the resource; undefined if none was. */
   highest(resource: string): number | undefined {
     return this.#highest.get(resource);
   }
 
-  /** The highest fence that the resource has seen, this one included. */
+  /** The highest token of the resource, this one included. */
   #raise(resource: string, fence: number): number {
     const highest = Math.max(fence, this.#highest.get(resource) ?? 0);
     this.#highest.set(resource, highest);

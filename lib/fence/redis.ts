@@ -1,8 +1,8 @@
 /**
- * The guard whose memory is a Redis: one key for each resource, one script for each call.
+ * The fence whose memory is a Redis server: one key for each resource, one script for each call.
  *
- * What can go wrong: a Redis that evicts, expires or loses the key accepts late writes again. An effect elsewhere than in
- * that Redis is a second step: the process can be paused between the two (RedisFence.LUA joins them in one script).
+ * What can go wrong: a server that evicts, expires or loses the key accepts late writes again. Check and write are two steps,
+ * between which the process can be paused; RedisFence.LUA joins them in one script if the write is to the same server.
  */
 import { Database, selecting } from '../redis/database.js';
 import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
@@ -10,7 +10,7 @@ import { checkNames } from '../input/option-names.js';
 import { scriptDigest } from '../redis/script.js';
 import { messageOf, requireFence, staleFence, storedDigits, wrongKind } from './refusal.js';
 
-/** What the guard needs of a client: an ioredis `Redis` or `Cluster`, of version 5 or 6, has it. */
+/** The parts of a client that the fence uses. An ioredis `Redis` or `Cluster`, of version 5 or 6, has them. */
 export interface RedisFenceClient {
   /** EVAL: runs a script by its source. */
   eval(script: string, numKeys: number, ...args: string[]): Promise<unknown>;
@@ -20,12 +20,12 @@ export interface RedisFenceClient {
 
 /** Options of `new RedisFence`. */
 export interface RedisFenceOptions {
-  /** The prefix of each resource in the keys. All writers to a resource use the same prefix. @default 'quorate:accepted:' */
+  /** The prefix of each resource in the keys. All writers to a resource must use the same. @default 'quorate:accepted:' */
   readonly keyPrefix?: string | undefined;
   /**
-   * How long a key is remembered without a call, in ms; every call, even a refused one, starts that time again. A whole
-   * number from 1 on. It must outlast every late write: one that comes after it is accepted. All writers to a resource use
-   * the same time. @default undefined: keys are kept for ever
+   * How long a key lives after the last call for it, accepted or refused. Milliseconds, a whole number from 1 on. It must be
+   * longer than any write can be late: once the key has expired, a late write is accepted. All writers to a resource must
+   * use the same. @default undefined: keys live for ever
    */
   readonly ttlMs?: number | undefined;
 }
@@ -40,7 +40,7 @@ const COMPLAINT = 'quorate: ';
  *   fails with "quorate: …" for a fence that is no positive safe integer and for a key that holds no such number, with
  *   WRONGTYPE for a key of another type; nothing was written then
  *
- * Numbers stay in the digits that came: Lua would print a fence as 1.79e+15.
+ * Numbers stay in the digits that came: Lua would print a token as 1.79e+15.
  */
 const ACCEPTS = `local function quorate_accepts(key, fence, ttl_ms)
   local function is_fence(text) return string.match(text, '^[1-9]%d*$') and tonumber(text) <= 9007199254740991 end
@@ -69,25 +69,25 @@ const SOURCE = `${ACCEPTS}local isAccepted, highest = quorate_accepts(KEYS[1], A
 return isAccepted and '${ACCEPTED}' or highest`;
 
 /**
- * Remembers in a Redis, under one key for each resource, for ever unless `ttlMs` says otherwise. One round trip for each
- * call (two for the first on a server that has not seen the script). The client stays yours, and so do its errors: a
- * broken connection or a server that refuses writes rejects with what the client said. Nothing is known then; asking
- * again is safe.
+ * A fence with its memory in a Redis server: one key for each resource, kept for ever unless `ttlMs` is set. Each call takes
+ * one round trip, the first on a server that does not know the script two. The client stays yours. Its errors, such as that of
+ * a broken connection, are passed on; the token may then be stored or not, and you can call again.
  *
  * @example
  * ```ts
- * const guard = new RedisFence(redis);
- * if (!(await guard.accepts('account:1', lease.fence))) return; // a later holder was here
+ * const fence = new RedisFence(redis);
+ * if (!(await fence.accepts('account:1', lease.fence))) return; // a later holder was here
  * ```
  */
 export class RedisFence {
   /**
-   * Source of a Lua function to put at the head of a script of your own, so that check and effect are one step:
-   * `quorate_accepts(key, fence)`, or with a ttl in ms as third argument. It returns true, and then the fence is remembered;
-   * or false and the highest that was accepted, as a text. It fails, and nothing is written, for a fence that is no positive
-   * safe integer and a key that holds something else. The key is one of your KEYS; `keyPrefix` + resource is the one that
-   * `accepts` uses. It is in the database that your script runs in: if that is not 0, begin the script with
-   * `redis.call('SELECT', n)`, as `accepts` does.
+   * Lua source to put at the head of a script of your own: check and write are then one step. It defines
+   * `quorate_accepts(key, fence)`, with a ttl in ms as optional third argument. The function returns true and stores the
+   * token, or returns false and the highest accepted token as a string. It fails, before your script writes, for a token that
+   * is not a positive safe integer, or a key that holds something else.
+   *
+   * Pass the key as one of your KEYS; `accepts` uses `keyPrefix` + resource. If the key is in a database other than 0, begin
+   * the script with `redis.call('SELECT', n)`, as `accepts` does.
    *
    * @example
    * ```ts
@@ -106,7 +106,7 @@ export class RedisFence {
   readonly #keyPrefix: string;
   readonly #ttl: readonly string[];
 
-  /** @throws RedlockError `INVALID_ARGUMENT` for what is no client, or a wrong option */
+  /** @throws RedlockError `INVALID_ARGUMENT`: not a client, or a wrong option */
   constructor(redis: RedisFenceClient, options: RedisFenceOptions = {}) {
     if (typeof redis?.eval !== 'function' || typeof redis.evalsha !== 'function') {
       throw invalidArgument('redis', redis, 'an ioredis Redis or Cluster instance');
@@ -125,20 +125,21 @@ export class RedisFence {
   }
 
   /**
-   * True: go on, and the fence is remembered. False: a higher fence was accepted for the resource, so this one's lease is
-   * over. The same fence is accepted again: one holder writes several times.
+   * Resolves with true and stores the token, unless a higher token was accepted for the resource. Resolves with false if one
+   * was: the writer's lease has ended. Accepts the same token again, since one holder may write several times.
    *
-   * @throws RedlockError `INVALID_ARGUMENT` for an empty resource, or a fence that is undefined (fencing is off) or no
-   * positive safe integer; nothing was sent. `WRONG_KIND` when the key holds something else; it is left as it was.
+   * @param fence  the writer's fencing token, `lease.fence`
+   * @throws RedlockError `INVALID_ARGUMENT`: the resource is empty, or the token is undefined (fencing is off) or not a
+   *   positive safe integer; nothing was sent · `WRONG_KIND`: the key holds something else, and was not changed
    */
   async accepts(resource: string, fence: number | undefined): Promise<boolean> {
     return (await this.#ask(resource, requireFence(resource, fence))) === ACCEPTED;
   }
 
   /**
-   * The same, for those who would rather have an error.
+   * Like `accepts`, but rejects for a stale token.
    *
-   * @throws RedlockError `STALE_FENCE` when a higher fence was accepted; the others as `accepts`
+   * @throws RedlockError `STALE_FENCE`: a higher token was accepted · others as `accepts` does
    */
   async check(resource: string, fence: number | undefined): Promise<void> {
     const given = requireFence(resource, fence);
@@ -151,14 +152,14 @@ export class RedisFence {
     const key = this.#keyPrefix + resource;
     const reply = await this.#run(key, String(fence)).catch((error: unknown) => {
       if (!isWrongKind(error)) throw error;
-      throw wrongKind(resource, `the key ${show(key)} holds something that is no fence`, error);
+      throw wrongKind(resource, `the key ${show(key)} holds something that is not a fencing token`, error);
     });
     if (reply === ACCEPTED) return ACCEPTED;
     const highest = typeof reply === 'string' ? storedDigits(reply) : undefined;
     if (highest !== undefined) return highest;
     throw new RedlockError(
       'INVALID_ARGUMENT',
-      `redis must give a script's reply as it is; got ${show(reply)}`,
+      `redis must return a script's reply unchanged; got ${show(reply)}`,
     );
   }
 

@@ -1,11 +1,11 @@
-/** The arguments of every guard, and the ways in which it says no. */
+/** The arguments of every fence, and its refusals. */
 import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
 
-/** A fence as it is stored: no sign, no leading zero, no exponent. */
+/** A token as it is stored: no sign, no leading zero, no exponent. */
 const DIGITS = /^[1-9]\d*$/;
 
 /**
- * Checks both arguments, before anything is sent. Returns the fence as a number that can be compared.
+ * Checks both arguments, before anything is sent. Returns the token as a number that can be compared.
  *
  * @throws RedlockError `INVALID_ARGUMENT`
  */
@@ -23,19 +23,19 @@ export function requireFence(resource: unknown, fence: unknown): number {
   return fence;
 }
 
-/** `highest`: what was accepted, or a few words if that is not known. */
+/** @param highest  the token that was accepted, or a few words if it is not known */
 export function staleFence(resource: string, fence: number, highest: number | string): RedlockError {
-  const text = `fence ${fence} for ${show(resource)} is stale: ${highest} was accepted`;
+  const text = `fencing token ${fence} for ${show(resource)} is stale: ${highest} was accepted`;
   return new RedlockError('STALE_FENCE', text, { resources: [resource] });
 }
 
-/** The stored value is not a fence. The database's own error is the `cause`, where there was one. */
+/** The stored value is not a fencing token. The database's own error is the `cause`, if there was one. */
 export function wrongKind(resource: string, text: string, ...causes: readonly unknown[]): RedlockError {
   const details = { resources: [resource] };
   return new RedlockError('WRONG_KIND', text, causes.length > 0 ? { ...details, cause: causes[0] } : details);
 }
 
-/** A stored fence as its digits, whatever type a driver gives it; undefined if it is not a positive whole number. */
+/** The digits of a stored token, whatever type a driver gives it; undefined if it is not a positive whole number. */
 export function storedDigits(stored: unknown): string | undefined {
   if (typeof stored !== 'number' && typeof stored !== 'bigint' && typeof stored !== 'string')
     return undefined;

@@ -1,19 +1,19 @@
 /**
- * The guard whose memory is a table beside the data that it guards: PostgreSQL, or SQLite from 3.35 on.
+ * The fence whose memory is a table beside the data: PostgreSQL, or SQLite from 3.35 on.
  *
- * In one transaction with the write it guards, check and effect are one step: INSERT … ON CONFLICT DO UPDATE locks the
- * resource's row, whether it updates it or not, until that transaction ends; another one waits there and then compares
- * with what was committed. What can go wrong: another transaction, or none (a pause fits between two statements), and
- * rows that were deleted (they accept late writes again).
+ * In one transaction, check and write are one step: INSERT … ON CONFLICT DO UPDATE locks the resource's row, even without an
+ * update, until the transaction ends; another transaction waits for it and then compares with what was committed. What can go
+ * wrong: check and write in two transactions, or in none (a pause fits between two statements), and deleted rows (a late
+ * write is then accepted again).
  */
 import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
 import { checkNames } from '../input/option-names.js';
 import { messageOf, requireFence, staleFence, storedDigits, wrongKind } from './refusal.js';
 
 /**
- * Runs one statement in the caller's transaction, always with two parameters, `params[0]` for `$1` and `params[1]` for
- * `$2`, and gives its rows, or an object that has them as `rows`, or a promise of either. A row is an object by column
- * names, or an array.
+ * Your function that runs one statement in your transaction. It gets two parameters, `params[0]` for `$1` and `params[1]` for
+ * `$2`. It returns the rows, or an object with the rows as `rows`, or a promise of either. A row is an object by column names,
+ * or an array.
  */
 export type SqlQuery = (text: string, params: (string | number)[]) => unknown;
 
@@ -37,15 +37,15 @@ const SHAPE_TEXTS =
   /no such (?:table|column)|has no column|ON CONFLICT clause does not match|constraint failed|datatype mismatch|syntax error|cannot (?:store|modify|UPSERT)/;
 
 /**
- * Remembers in a table of the database that holds the data, one row for each resource, for ever.
+ * A fence with its memory in a table of the database that holds the data: one row for each resource, kept for ever.
  *
  * @example
  * ```ts
- * const guard = new SqlFence();
- * await pool.query(guard.createTable); // once
+ * const fence = new SqlFence();
+ * await pool.query(fence.createTable); // once
  *
  * await client.query('BEGIN');
- * await guard.check((text, params) => client.query(text, params), 'account:1', lease.fence);
+ * await fence.check((text, params) => client.query(text, params), 'account:1', lease.fence);
  * await client.query('UPDATE accounts SET …');
  * await client.query('COMMIT'); // and ROLLBACK if any of it threw
  * ```
@@ -54,14 +54,14 @@ export class SqlFence {
   /** Creates the table if it is missing: `resource` text, the key, and `fence` bigint. */
   readonly createTable: string;
   /**
-   * One statement, the same for PostgreSQL and SQLite: `$1` is the resource, `$2` the fence. One row, with the fence, when
-   * it is accepted; none when it is stale.
+   * The statement, the same for PostgreSQL and SQLite: `$1` is the resource, `$2` the fencing token. It returns one row with
+   * the token if it accepts it, and no row if the token is stale.
    */
   readonly statement: string;
   readonly #higher: string;
   readonly #table: string;
 
-  /** @throws RedlockError `INVALID_ARGUMENT` for a table that is no plain name */
+  /** @throws RedlockError `INVALID_ARGUMENT`: the table's name is not a plain name */
   constructor(options: SqlFenceOptions = {}) {
     checkNames('options', options, ['table']);
     const { table = 'quorate_fences' } = options;
@@ -78,14 +78,15 @@ RETURNING fence`;
   }
 
   /**
-   * True: go on, and the fence is remembered when the transaction commits. False: a higher fence was accepted for the
-   * resource, so this one's lease is over. The same fence is accepted again: one holder writes several times. One
-   * statement.
+   * Resolves with true, and stores the token when the transaction commits, unless a higher token was accepted for the
+   * resource. Resolves with false if one was: the writer's lease has ended. Accepts the same token again, since one holder may
+   * write several times. Runs one statement. Passes on other errors of the query function: a lost connection, a serialization
+   * failure, SQLITE_BUSY.
    *
-   * @throws RedlockError `INVALID_ARGUMENT` for an empty resource, or a fence that is undefined (fencing is off) or no
-   * positive safe integer, before anything is sent; and for a query function that gives no rows. `WRONG_KIND` when the
-   * table is missing or of another shape, or stores another number: roll back. What else the query function throws
-   * (a lost connection, a serialization failure, SQLITE_BUSY) comes through as it is.
+   * @param fence  the writer's fencing token, `lease.fence`
+   * @throws RedlockError `INVALID_ARGUMENT`: the resource is empty, or the token is undefined (fencing is off) or not a
+   *   positive safe integer (nothing was sent); or the query function gave something else than rows · `WRONG_KIND`: the table
+   *   is missing, has another shape, or stored another number: roll back
    */
   async accepts(query: SqlQuery, resource: string, fence: number | undefined): Promise<boolean> {
     const given = requireFence(resource, fence);
@@ -96,15 +97,15 @@ RETURNING fence`;
     if (storedDigits(stored.fence) === String(given)) return true;
     throw wrongKind(
       resource,
-      `fence ${given} for ${show(resource)} came back from ${this.#wanted} as ${show(stored.fence)}`,
+      `fencing token ${given} for ${show(resource)} came back from ${this.#wanted} as ${show(stored.fence)}`,
     );
   }
 
   /**
-   * The same, for those who would rather have an error; it rolls most transaction helpers back. A refusal costs a second
-   * statement, which reads the highest fence for the error's text.
+   * Like `accepts`, but rejects for a stale token; the error makes most transaction helpers roll back. A refusal takes a
+   * second statement, which reads the highest token for the error's text.
    *
-   * @throws RedlockError `STALE_FENCE` when a higher fence was accepted; the others as `accepts`
+   * @throws RedlockError `STALE_FENCE`: a higher token was accepted · others as `accepts` does
    */
   async check(query: SqlQuery, resource: string, fence: number | undefined): Promise<void> {
     if (await this.accepts(query, resource, fence)) return;
@@ -114,8 +115,8 @@ RETURNING fence`;
     if (highest !== undefined) throw staleFence(resource, given, highest);
     // so it was not refused for its age
     const found = stored === undefined ? 'no higher one' : show(stored.fence);
-    const text = `fence ${given} for ${show(resource)} was not accepted, yet ${this.#wanted} holds ${found}`;
-    throw wrongKind(resource, `${text}; does the query function give the rows of RETURNING?`);
+    const text = `fencing token ${given} for ${show(resource)} was not accepted, yet ${this.#wanted} holds ${found}`;
+    throw wrongKind(resource, `${text}; does the query function return the rows of RETURNING?`);
   }
 
   get #wanted(): string {
@@ -139,7 +140,7 @@ RETURNING fence`;
     const rows = rowsOf(result);
     if (rows === undefined || rows.length > 1) {
       const got = rows === undefined ? show(result) : `${rows.length} rows`;
-      throw new RedlockError('INVALID_ARGUMENT', `query must give its rows, or { rows }; got ${got}`);
+      throw new RedlockError('INVALID_ARGUMENT', `query must return its rows, or { rows }; got ${got}`);
     }
     return rows.length === 0 ? undefined : { fence: fieldOf(rows[0]) };
   }

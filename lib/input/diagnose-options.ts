@@ -7,14 +7,13 @@ import { checkSignal, or } from './options.js';
 export interface DiagnoseOptions {
   /** How long a master may take for its answers, its connection included. Milliseconds, at least 1. @default 3000 */
   readonly timeoutMs?: number | undefined;
-  /** For how long the rate of the masters' clocks is watched. Milliseconds; 0 leaves it out. @default 2000 */
+  /** How long to watch the rate of the masters' clocks. Milliseconds; 0 skips this. @default 2000 */
   readonly driftOverMs?: number | undefined;
   /**
-   * Whether the rights for read-write locks and semaphores are looked at, too. @default whether this instance has used such
-   * a lock
+   * Whether to include the rights for read-write locks and semaphores. @default whether this instance has used such a lock
    */
   readonly shared?: boolean | undefined;
-  /** Ends it: the call rejects with `ABORTED`. */
+  /** Ends the diagnosis: the call rejects with `ABORTED`. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -34,15 +34,15 @@ export function checkNames(what: string, given: object, known: readonly string[]
 /** `redlock` takes a duration in place of these options. */
 function noOptions(what: string, given: unknown, known: readonly string[]): RedlockError {
   const isTtl = typeof given === 'number' && known.includes('ttlMs');
-  return invalidArgument(what, given, 'an object', isTtl ? `say { ttlMs: ${given} }` : undefined);
+  return invalidArgument(what, given, 'an object', isTtl ? `use { ttlMs: ${given} }` : undefined);
 }
 
 /** What to say instead, up to the end of the sentence. */
 function hintFor(name: string, known: readonly string[]): string {
   const [option = '', difference = ''] = OF_REDLOCK.get(name) ?? [];
-  if (known.includes(option)) return `: what redlock calls ${name} is ${option}${difference}.`;
-  if (ONLY_OF_REDLOCK.includes(name)) return `: nothing takes the place of redlock's ${name}.`;
-  if (OF_INSTANCES.includes(name)) return ': it is set for a whole instance.';
+  if (known.includes(option)) return `: use ${option}${difference}.`;
+  if (ONLY_OF_REDLOCK.includes(name)) return `: quorate has no option for redlock's ${name}.`;
+  if (OF_INSTANCES.includes(name)) return ': set it for the whole instance.';
   const nearest = nearestOf(name, known);
   return nearest === undefined ? '.' : `; did you mean ${nearest}?`;
 }

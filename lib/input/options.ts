@@ -8,7 +8,7 @@ import { checkNames } from './option-names.js';
 import { driftMs } from '../protocol/validity.js';
 import { MOST_MS, mostNodeTimeoutMs } from '../protocol/node-timeout.js';
 
-/** How the waits between the attempts of one acquisition grow. Each is drawn at random between the two bounds. */
+/** The waits between the attempts of one acquisition: random between two bounds, in a range that doubles each time. */
 export interface RetryOptions {
   /** The shortest wait between two attempts. Milliseconds, at least 1. @default 10 */
   readonly minDelayMs?: number | undefined;
@@ -24,44 +24,44 @@ interface SharedOptions {
    */
   readonly ttlMs?: number | undefined;
   /**
-   * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. It has no effect on
+   * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. Has no effect on
    * `tryAcquire`. @default 10_000
    */
   readonly waitMs?: number | undefined;
   /**
    * How long an attempt waits for masters that do not answer. Milliseconds, at least 1. By default it follows the network:
-   * twice the measured round trip that a quorum of the masters keeps, with a margin for its variation (RFC 6298). It is then
-   * between min(ttlMs / 10, 200) and min(ttlMs / 4, 980), and at that upper bound before the first measurement.
+   * twice the round trip of the slowest master that a quorum needs, with a margin for its variation (RFC 6298). The default
+   * is between min(ttlMs / 10, 200) and min(ttlMs / 4, 980); before the first measurement it is the upper bound.
    * @default twice the measured round trip
    */
   readonly nodeTimeoutMs?: number | undefined;
   /** Renew the lease from a third of its ttl on, for as long as it is held. @default false, true in `using` */
   readonly renew?: boolean | undefined;
   /**
-   * No renewal starts later than this after the lease was acquired, so that it ends at most one ttl later.
+   * No renewal starts later than this after the lease was acquired. The lease then ends at most one ttl later.
    * Milliseconds, at least 1, or `Infinity`. Has no effect without renewal. @default Infinity
    */
   readonly maxHoldMs?: number | undefined;
   /**
-   * Give each lease a fencing token, `lease.fence`, that rises with every grant of the resource. Off, a lone claim is a
+   * Give each lease a fencing token, `lease.fence`, which rises with every grant of the resource. If off, a lone claim is a
    * plain `SET key token NX PX ttl`. @default true
    */
   readonly fencing?: boolean | undefined;
   /**
-   * Wait in the queue: masters keep a queue for each lock that is waited for, and a release hands over to the first in it. Off,
-   * waiters try again and again, and whoever comes first is served first. @default true
+   * Wait in the queue: masters keep a queue for each lock that has waiters, and a release hands the lock over to the first of
+   * them. If off, waiters retry at random times, and a later one may get the lock first. @default true
    */
   readonly fair?: boolean | undefined;
   /**
-   * How a lock is handed over to this waiter. `direct`: the release gives it the lock for its whole ttl, so it holds one
-   * round trip after the release; if it dies after the hand-over, that costs the others its ttl. `reserve`: the release
-   * reserves the lock for a second, and the waiter claims it, which takes one more round trip; if it dies in between, that
-   * costs the others a second. This suits a long ttl and waiters that are often killed. It has no effect if nobody waits in
-   * line, on locks that several may hold, or on several resources at once: these are reserved.
+   * How a release hands the lock over to this waiter. `direct`: the release gives the waiter the lock for its whole ttl, so
+   * the waiter holds it one round trip later; if the waiter then dies, the others wait for its ttl. `reserve`: the release
+   * reserves the lock for a second, and the waiter claims it, which takes one more round trip; if the waiter dies before
+   * that, the others wait for a second. `reserve` suits a long ttl and waiters that are often killed. Has no effect without
+   * a queue. Locks that several may hold, and calls for several resources, always use `reserve`.
    * @default 'direct'
    */
   readonly handOver?: HandOver | undefined;
-  /** The waits between attempts of those that do not wait in the queue. */
+  /** The waits between the attempts of a waiter that does not wait in the queue. */
   readonly retry?: RetryOptions | undefined;
 }
 
@@ -71,22 +71,23 @@ export type HandOver = 'direct' | 'reserve';
 /** Options of `new Redlock` and `Redlock.connect`. */
 export interface RedlockOptions extends SharedOptions {
   /**
-   * The share of a ttl by which the clocks of masters and clients may run apart; 2 ms come on top. From 0 up to, not
-   * including, 1. @default 0.01
+   * How far the clocks of masters and clients may run apart, as a share of the ttl; 2 ms are added. From 0 to less than 1.
+   * @default 0.01
    */
   readonly driftFactor?: number | undefined;
   /** The prefix of each resource's name in the masters' keys. @default '' */
   readonly keyPrefix?: string | undefined;
   /**
-   * How many calls of this instance may wait for a lock at a time, in a queue or between attempts. A call beyond them ends
-   * after its first attempt as it would with `waitMs: 0`: with `LOCK_TAKEN`, if others hold the lock. A whole number from 0
-   * on, or `Infinity`. @default Infinity
+   * How many calls of this instance may wait for a lock at a time, in a queue or between attempts. A further call ends after
+   * its first attempt, as with `waitMs: 0`: it rejects with `LOCK_TAKEN` if others hold the lock. A whole number from 0 on,
+   * or `Infinity`. @default Infinity
    */
   readonly maxWaiters?: number | undefined;
   /**
-   * How long a master gives no vote after it lost data, or came back and may have lost some. Milliseconds: at least the
-   * longest ttl that any client uses, with its drift, and the same in all clients of these masters; 0 switches the guard off.
-   * Needs Redis 7.0; not with a Redis Cluster among the masters. A first start needs `redlock.bootstrap()`. @default 0
+   * The restart guard: how long a master abstains after it lost data, or restarted and may have lost some. Milliseconds, at
+   * least the longest ttl of any client plus its drift, and the same in all clients of these masters; 0 switches the guard
+   * off. The guard needs Redis 7.0, and no Redis Cluster among the masters. A first start needs `redlock.bootstrap()`.
+   * @default 0
    */
   readonly restartGuardMs?: number | undefined;
 }
@@ -104,17 +105,17 @@ export interface AcquireOptions extends SharedOptions {
 }
 
 /**
- * What `using` does if its lease was lost by the time its routine has settled. `signal`: nothing beyond `lease.signal`, and
- * it settles as the routine did. `throw`: it rejects with `LOCK_LOST`.
+ * What `using` does if its lease was lost by the time its routine has settled. `signal`: `using` settles as the routine did,
+ * and only `lease.signal` shows the loss. `throw`: `using` rejects with `LOCK_LOST`.
  */
 export type OnLoss = 'signal' | 'throw';
 
 /** Options of `using` in addition to those of `acquire`. */
 export interface LossOptions {
   /**
-   * With `throw`, `using` rejects with `LOCK_LOST` if the lease was lost by the time the routine has settled, whatever the
-   * routine returned; if it threw, its error is the `cause`. Validity by the clock at that instant decides, not the signal. A
-   * lease that the routine itself released or given away was not lost. @default 'signal'
+   * With `throw`, `using` rejects with `LOCK_LOST` if the lease was lost by the time the routine has settled, even if the
+   * routine returned. If the routine threw, its error is the `cause`. The clock decides at that instant, not the signal. A
+   * lease that the routine itself released or gave away was not lost. @default 'signal'
    */
   readonly onLoss?: OnLoss | undefined;
 }
@@ -128,8 +129,8 @@ export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair' | '
 /** Options of `bootstrap`. */
 export interface BootstrapOptions {
   /**
-   * Also acts on a master that already has a marker: its quarantine ends, and its guard period becomes this instance's.
-   * @default false
+   * Also change masters that already have a marker: this ends their quarantine, and sets their guard period to this
+   * instance's. @default false
    */
   readonly force?: boolean | undefined;
 }
@@ -141,8 +142,9 @@ export interface ReadyOptions {
   /** How long to wait for a quorum. Milliseconds, a whole number from 0 on, or `Infinity`. @default Infinity */
   readonly timeoutMs?: number | undefined;
   /**
-   * How long to wait for the other masters once there is a quorum, within `timeoutMs`. A lock that is taken while one is still
-   * connecting lives on the others alone until it is renewed. Milliseconds, a whole number from 0 on, or `Infinity`. @default 0
+   * How long to wait for the other masters once there is a quorum, within `timeoutMs`. A lock that is acquired while a master
+   * is still connecting has no vote there until it is renewed. Milliseconds, a whole number from 0 on, or `Infinity`.
+   * @default 0
    */
   readonly allWithinMs?: number | undefined;
 }
@@ -150,13 +152,13 @@ export interface ReadyOptions {
 /** Options of `close`. */
 export interface CloseOptions {
   /**
-   * How long running routines, and holders of leases that were taken by hand, may take to stop, in ms; 0 does not wait,
-   * `Infinity` waits until they have. Leases that are still held then run out by their ttl. @default 30000
+   * How long `close` waits for running routines, and for holders of leases outside `using`, to stop. Milliseconds; 0 does not
+   * wait, `Infinity` has no limit. Leases that are held after that end by their ttl. @default 30_000
    */
   readonly drainMs?: number | undefined;
   /**
-   * Releases the leases that were taken by hand (`acquire`, `tryAcquire`, `adopt`) at once: nobody works under them any more.
-   * It does not touch those of running routines. @default false
+   * Release the leases outside `using` (`acquire`, `tryAcquire`, `adopt`) at once: the caller declares that nobody works under
+   * them. Leases of running routines are not released. @default false
    */
   readonly releaseHeld?: boolean | undefined;
 }
@@ -172,7 +174,7 @@ export interface ResolvedClose {
   readonly releaseHeld: boolean;
 }
 
-/** The defaults of all options that have a fixed one; times in milliseconds. */
+/** The defaults of all options that have a fixed default; times in milliseconds. */
 export const DEFAULTS = Object.freeze({
   /** Of `ttlMs`. */
   ttlMs: 30_000,
@@ -180,7 +182,7 @@ export const DEFAULTS = Object.freeze({
   waitMs: 10_000,
   /** The upper bound of the default of `nodeTimeoutMs`, which follows the network. */
   nodeTimeoutMs: MOST_MS,
-  /** Of `driftFactor`: the share of a ttl that is taken off for drift. */
+  /** Of `driftFactor`: the share of a ttl that is deducted for drift. */
   driftFactor: 0.01,
   /** Of `keyPrefix`. */
   keyPrefix: '',
@@ -236,8 +238,8 @@ export interface InstanceTerms extends ResolvedCall {
 }
 
 /**
- * The options of an instance as they are in force, every default filled in: `redlock.options`. They apply to calls that set
- * none of their own. Frozen.
+ * `redlock.options`: the options of the instance that are in force, with every default filled in. Options of a call override
+ * them. Frozen.
  */
 export interface ResolvedOptions {
   /** How long a lease lives without renewal. Milliseconds. */
@@ -245,29 +247,29 @@ export interface ResolvedOptions {
   /** How long `acquire` goes on trying. Milliseconds; 0 for one attempt, `Infinity` without end. */
   readonly waitMs: number;
   /**
-   * How long an attempt waits for masters that do not answer. Milliseconds. If none was given, it follows the network, and
-   * this is its upper bound with this `ttlMs`: min(ttlMs / 4, 980).
+   * How long an attempt waits for masters that do not answer. Milliseconds. If the option was not set, the timeout follows
+   * the network, and this is its upper bound with this `ttlMs`: min(ttlMs / 4, 980).
    */
   readonly nodeTimeoutMs: number;
-  /** Whether `acquire`, `tryAcquire` and `adopt` renew. `using` does, unless a call says otherwise. */
+  /** Whether `acquire`, `tryAcquire` and `adopt` renew. `using` renews unless the call sets `renew: false`. */
   readonly renew: boolean;
   /** How long after its acquisition a lease may still start a renewal. Milliseconds, or `Infinity`. */
   readonly maxHoldMs: number;
   /** Whether leases get a fencing token. */
   readonly fencing: boolean;
-  /** Whether waiters wait in the queue. False with a Redis Cluster among the masters, whatever was asked for. */
+  /** Whether waiters wait in the queue. Always false with a Redis Cluster among the masters. */
   readonly fair: boolean;
   /** How locks are handed over to waiters. */
   readonly handOver: HandOver;
-  /** The waits between attempts of those that do not wait in the queue. */
+  /** The waits between the attempts of a waiter that does not wait in the queue. */
   readonly retry: ResolvedRetry;
-  /** The share of a ttl that is taken off for drift; 2 ms come on top. */
+  /** The share of a ttl that is deducted for drift; 2 ms are added. */
   readonly driftFactor: number;
   /** The prefix of each resource's name in the masters' keys. */
   readonly keyPrefix: string;
   /** How many calls may wait for a lock at a time; `Infinity` for no bound. */
   readonly maxWaiters: number;
-  /** How long a master that may have lost data gives no vote. Milliseconds; 0 for no guard. */
+  /** How long a master that may have lost data abstains. Milliseconds; 0 for no guard. */
   readonly restartGuardMs: number;
 }
 

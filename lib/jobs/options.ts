@@ -97,7 +97,7 @@ function timingOf(given: JobOptions): Timing {
   }
   if (every !== undefined) {
     checkSpan('every', every, 1);
-    if (timeZone !== undefined) throw invalidArgument('timeZone', timeZone, 'left out without cron');
+    if (timeZone !== undefined) throw invalidArgument('timeZone', timeZone, 'omitted without cron');
     return { every };
   }
   if (!isName(cron)) throw invalidArgument('cron', cron, 'a cron expression');
@@ -105,7 +105,7 @@ function timingOf(given: JobOptions): Timing {
 }
 
 function zoneOf(timeZone: unknown): string {
-  const wanted = 'the name of a time zone, as Europe/Berlin';
+  const wanted = 'the name of a time zone, such as Europe/Berlin';
   if (!isName(timeZone)) throw invalidArgument('timeZone', timeZone, wanted);
   try {
     return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;

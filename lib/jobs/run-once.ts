@@ -59,6 +59,6 @@ function checkKnown(name: string, known: Read, forMs: number): void {
   if (remainingMs <= 0) return;
   const text =
     `masters that have lost data may have forgotten that ${JSON.stringify(name)} was done in the last ${forMs} ms; ` +
-    `they cannot know for ${remainingMs} ms`;
+    `call again in ${remainingMs} ms`;
   throw new RedlockError('QUARANTINED', text, { resources: [name], remainingMs });
 }

@@ -11,26 +11,26 @@ import { fingerprint } from '../redis/transport.js';
 
 /** The queue at one master. */
 interface Queue {
-  /** How many wait in the queue, without those that have not looked for 20 s. */
+  /** How many calls wait in the queue, except those that have not looked for 20 s. */
   readonly waiting: number;
-  /** Fingerprints of the tokens of the first 32, in the order in which they are served. */
+  /** Fingerprints of the first 32 waiters' tokens, in the order of the queue. */
   readonly queue: readonly string[];
 }
 
-/** What one master says about a resource. */
+/** One master's answer about a resource. */
 export type NodeInspection =
   | ({
       /** The master, by host and port. */
       readonly node: string;
-      /** Nobody has its vote. */
+      /** Nobody has the master's vote. */
       readonly state: 'free';
     } & Queue)
   | ({
       /** The master, by host and port. */
       readonly node: string;
-      /** Somebody has its vote. */
+      /** Somebody has the master's vote. */
       readonly state: 'held';
-      /** A fingerprint of the token. */
+      /** A fingerprint of the token that has the vote. */
       readonly holder: string;
       /** How long the vote lives without renewal. Milliseconds; `Infinity` for a key without expiry. */
       readonly remainingMs: number;
@@ -38,34 +38,32 @@ export type NodeInspection =
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** The key holds something that is no lock. */
+      /** The key holds something else than an exclusive lock. */
       readonly state: 'foreign';
     }
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** It gave no clear answer. */
+      /** The master gave no clear answer. */
       readonly state: 'unknown';
-      /** What the master, the connection or the node timeout said. */
+      /** Why: the error of the master, of the connection, or of the node timeout. */
       readonly cause: Error;
     };
 
-/**
- * The holder of a resource, and its state. Fingerprints of their tokens identify holders, and reveal nothing about the tokens.
- */
+/** The holder and the waiters of a resource. A fingerprint of its token identifies a holder, and does not reveal the token. */
 export interface Inspection {
   /** The resource's name, without `keyPrefix`. */
   readonly resource: string;
   /**
-   * `held`: one holder has a quorum · `free`: a quorum of masters is free · `foreign`: too many masters hold something
-   * else there · `contended`: votes are split, nobody has a quorum · `unknown`: too few masters answered.
+   * `held`: one holder has a quorum · `free`: on a quorum of masters, nobody has the vote · `foreign`: on too many masters, the
+   * key holds something else · `contended`: votes are split, and nobody has a quorum · `unknown`: too few masters answered.
    */
   readonly state: 'held' | 'free' | 'contended' | 'foreign' | 'unknown';
   /** A fingerprint of the holder's token, if one has a quorum. */
   readonly holder?: string;
-  /** How long the holder keeps a quorum if it does nothing more. Milliseconds; `Infinity` without expiry. */
+  /** How long the holder keeps a quorum without renewal. Milliseconds; `Infinity` for a key without expiry. */
   readonly remainingMs?: number;
-  /** How many wait in the queue, without those that have not looked for 20 s: the most that any master knows of. */
+  /** How many calls wait in the queue, except those that have not looked for 20 s: the highest number of any master. */
   readonly waiting: number;
   /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeInspection[];

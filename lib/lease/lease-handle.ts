@@ -7,35 +7,35 @@ import type { Grant } from '../quorum/grant.js';
 import type { Lease } from './public.js';
 import { isCount, isName, resolveResources, resolveTtl, type TtlBounds } from '../input/options.js';
 
-/** A lease as it travels to another process. It carries the token: any process that has it has the lease. Keep it secret. */
+/** A lease on its way to another process. It has the token: every process with the handle has the lease. Keep it secret. */
 export interface LeaseHandle {
   /**
-   * The version of the handle's shape. 2: the lease was handed over in a queue, and not extended since; versions of the
-   * library before direct hand-over cannot adopt it.
+   * The version of the handle's format. 2: the lease was handed over in a queue, and has not been extended since; versions of
+   * the library from before direct hand-over cannot adopt it.
    */
   readonly version: 1 | 2;
-  /** What the lease locks. */
+  /** The resources that the lease locks. */
   readonly resources: readonly string[];
-  /** The secret that the masters keep for it. */
+  /** The secret that the masters store for the lease. */
   readonly token: string;
   /** The lease's ttl. Milliseconds. */
   readonly ttlMs: number;
   /** The lease's fencing token; absent if fencing was off. */
   readonly fence?: number | undefined;
-  /** How the lock is held, if it is not an exclusive lock. */
+  /** How the lock is held; absent for an exclusive lock. */
   readonly lock?: 'read' | 'write' | HandedPermits | undefined;
   /**
-   * Requests of the giver were in flight, such as a renewal. They may arrive after the lease has been given back: the process
-   * that gives it back asks the masters not to set its votes again.
+   * Requests of the giver, such as a renewal, were in flight and may arrive after the lease has been released. So the process
+   * that releases it asks the masters not to set its votes again.
    */
   readonly inFlight?: true | undefined;
 }
 
 /** Permits of a semaphore, in a handle. */
 export interface HandedPermits {
-  /** How many the semaphore has. */
+  /** How many permits the semaphore has. */
   readonly permits: number;
-  /** Which of them are held, counted from 0, in rising order: `0,3`. */
+  /** The numbers of the held permits, from 0, in rising order: `0,3`. */
   readonly slots: string;
 }
 

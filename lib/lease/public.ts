@@ -1,6 +1,6 @@
 /**
- * What a holder has, as users see it. Leases come from calls that acquire; nobody constructs one. They are interfaces, so
- * that a test can use a fake lease.
+ * Leases as users see them. Calls that acquire return them; nobody constructs one. They are interfaces: a test can use a fake
+ * lease.
  */
 import type { LeaseHandle } from './lease-handle.js';
 
@@ -12,44 +12,45 @@ export type LeaseStatus = 'held' | 'lost' | 'released';
 
 /** What leases of all kinds have in common. */
 export interface AnyLease {
-  /** The resources that it locks: sorted, without duplicates. */
+  /** The resources that the lease locks: sorted, without duplicates. */
   readonly resources: readonly string[];
 
-  /** How long it lives without renewal, from each extension on. Milliseconds. */
+  /** How long the lease lives after its grant or last extension. Milliseconds. */
   readonly ttlMs: number;
 
-  /** Read from the clock at each call, so it is right at every instant, even after the event loop was stalled. */
+  /** The state now: each read asks the clock, and is right even after the event loop was stalled. */
   readonly status: LeaseStatus;
 
   /**
-   * Aborts when the lease is lost: by the end of its validity at the latest, or in the first timer phase after an event
-   * loop that was stalled. Its reason is the `RedlockError` (`LOCK_LOST`). A release does not abort it.
+   * Aborts when the lease is lost: by the end of its validity at the latest, or in the first timer phase after the event loop
+   * was stalled. The reason is then a `RedlockError` with code `LOCK_LOST`. A release does not abort the signal.
    *
-   * It also aborts when the `Redlock` instance closes (`CLOSED`): the lease stays held, so that the work can end in order.
+   * It also aborts when the `Redlock` instance closes. The reason's code is then `CLOSED`: the lease stays held, and its holder
+   * should finish and release it.
    */
   readonly signal: AbortSignal;
 
-  /** How much validity is left. Milliseconds; 0 when the lease is not held. */
+  /** How much validity is left. Milliseconds; 0 if the lease is not held. */
   remainingMs(): number;
 
   /**
-   * Returns if the lease is held at this instant.
+   * Throws unless the lease is held at this instant.
    *
    * @throws RedlockError `LOCK_LOST` · `NOT_HELD`: it was released or given away
    */
   assertHeld(): void;
 
   /**
-   * Makes the lease live for `ttlMs` from now; it is never shortened.
+   * Extends the lease to `ttlMs` from now. Never shortens it.
    *
-   * @param ttlMs  milliseconds; the lease's own ttl if it is omitted
+   * @param ttlMs  milliseconds; by default the lease's own ttl
    * @throws RedlockError `NO_QUORUM` or `MISCONFIGURED`: not extended, the old validity remains · `VALIDITY_EXPIRED`: a
-   *   quorum agreed too late · `LOCK_LOST`: others hold it, or it ended meanwhile · `NOT_HELD`: it was released ·
-   *   `INVALID_ARGUMENT`
+   *   quorum answered too late · `LOCK_LOST`: others hold the lock, or the lease ended meanwhile · `NOT_HELD`: the lease was
+   *   released · `INVALID_ARGUMENT`
    */
   extend(ttlMs?: number): Promise<void>;
 
-  /** Gives it back. Never rejects, and does nothing the second time. */
+  /** Ends the lease and frees the lock. Never rejects. A second call does nothing. */
   release(): Promise<void>;
 
   /** Like `release()`, at the end of an `await using` block. */
@@ -74,63 +75,64 @@ export interface AnyLease {
  * ```
  */
 export interface Lease extends AnyLease {
-  /** The secret that the masters keep for it. Not for logs. */
+  /** The secret that the masters store for the lease. Keep it out of logs. */
   readonly token: string;
 
   /**
-   * The fencing token: a safe integer that is higher than that of every earlier grant of these resources. Send it along with
-   * each effect; a resource that refuses lower tokens than it has seen (`quorate/fence`) is safe from late holders. Undefined
-   * if fencing is off, and for readers and holders of permits: if several hold a lock at a time, no number is the latest.
+   * The fencing token: a safe integer, higher than that of every earlier grant of these resources. Send it with each write. A
+   * resource that refuses tokens lower than one it has accepted (`quorate/fence`) is safe from late writes. Undefined if
+   * fencing is off, and for readers and holders of permits: where several hold a lock, no token is the latest.
    */
   readonly fence: number | undefined;
 
   /**
-   * Gives it back. Resolves when a quorum of masters confirmed, or every one answered or timed out; the rest is retried in
-   * the background until the ttl is over. Never rejects, and does nothing the second time.
+   * Ends the lease and frees the lock. Resolves when a quorum of masters has confirmed, or every master has answered or timed
+   * out; unconfirmed releases are retried in the background until the ttl has passed. Never rejects. A second call does
+   * nothing.
    */
   release(): Promise<void>;
 
   /**
-   * Gives the lease away, and returns what another process needs for `redlock.adopt(handle)`. From here on this object holds
-   * nothing (`status` is `released`, `release` does nothing), and nobody renews it until it is adopted.
+   * Ends the lease here, and returns a handle with which another process takes it over: `redlock.adopt(handle)`. From then on,
+   * this object's `status` is `released`, its `release` does nothing, and nobody renews the lease until it is adopted.
    *
    * @throws RedlockError `LOCK_LOST` · `NOT_HELD`: it was released or given away
    */
   giveAway(): LeaseHandle;
 }
 
-/** What the writer of a read-write lock has. */
+/** The lease of a read-write lock's writer. */
 export interface WriteLease extends Lease {
-  /** `write`, until `downgrade` was called. */
+  /** `write`, until `downgrade` is called. */
   readonly mode: 'read' | 'write';
 
   /**
-   * From here on it holds the lock as a reader: other readers may come in, and no other writer had the lock in between. The
-   * lease is extended by its ttl, and keeps its fence. Does nothing the second time. There is no way back.
+   * Turns the writer into a reader: other readers may come in, and no other writer had the lock in between. Extends the lease
+   * by its ttl, and keeps its fencing token. A second call does nothing. There is no way back.
    *
-   * It counts as a reader at once, before any master knows. Resolves when a quorum of masters knows; if it throws `NO_QUORUM`
-   * or `MISCONFIGURED`, the lease is held all the same, and the next extension repeats the request: until then other readers
-   * may have to wait, for no longer than the ttl.
+   * `mode` is `read` at once, before any master knows. The call resolves when a quorum of masters knows. If it rejects with
+   * `NO_QUORUM` or `MISCONFIGURED`, the lease is still held, and the next extension repeats the request; until then other
+   * readers may have to wait, for the ttl at most.
    *
    * @throws RedlockError as `extend` does
    */
   downgrade(): Promise<void>;
 }
 
-/** One entry into a reentrant lock: the lease of all who are in, until this entry's exit. */
+/** One entry into a re-entrant lock. All entries share one lease. */
 export interface ReentrantLease extends AnyLease {
-  /** The secret that the masters keep for the lease, the same for all who are in. Not for logs. */
+  /** The secret that the masters store for the lease, the same for all entries. Keep it out of logs. */
   readonly token: string;
 
-  /** The lease's fencing token, the same for all who are in; undefined when fencing is off. */
+  /** The lease's fencing token, the same for all entries; undefined if fencing is off. */
   readonly fence: number | undefined;
 
-  /** The lease's status; `released` from this entry's own exit on. */
+  /** The lease's status; `released` after this entry's own exit. */
   readonly status: LeaseStatus;
 
-  /** Extends the lease of all who are in. @throws RedlockError as `lease.extend` does */
+  /** Extends the lease of all entries. @throws RedlockError as `lease.extend` does */
   extend(ttlMs?: number): Promise<void>;
 
-  /** Leaves; the last one out gives the lock back. Never rejects, and does nothing the second time. */
+  /** Ends this entry; the exit of the last entry releases the lock. Never rejects. A second call does nothing. */
   release(): Promise<void>;
 }

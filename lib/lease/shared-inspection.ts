@@ -11,31 +11,31 @@ import { tokenIn } from '../runtime/random.js';
 import { NOT_ASKED } from '../redis/server-errors.js';
 import { fingerprint } from '../redis/transport.js';
 
-/** One holder, as one master knows it. */
+/** One holder that one master knows. */
 export interface SharedHolder {
   /** A fingerprint of the token. */
   readonly holder: string;
   /** Its role. */
   readonly role: 'reader' | 'writer' | 'permits';
-  /** Which of how many permits, from 0; empty for readers and writers. */
+  /** The numbers of the permits that it holds, from 0; empty for readers and writers. */
   readonly slots: readonly number[];
-  /** The size of the semaphore that the holder assumes, in permits; 0 for readers and writers. */
+  /** How many permits the semaphore has, according to the holder; 0 for readers and writers. */
   readonly permits: number;
   /** How long it stays a holder without renewal. Milliseconds. */
   readonly remainingMs: number;
 }
 
-/** The waiter that is next, and keeps others out. */
+/** The waiter that is next, and for which the master keeps others out. */
 export interface Watcher {
   /** A fingerprint of the token. */
   readonly waiter: string;
   /** What it waits for. */
   readonly wants: 'to read' | 'to write' | 'permits';
-  /** How long it keeps others out unless it asks again. Milliseconds. */
+  /** How long the master keeps others out unless the waiter claims again. Milliseconds. */
   readonly remainingMs: number;
 }
 
-/** What one master says. */
+/** One master's answer about a read-write lock or a semaphore. */
 export type NodeHolders =
   | {
       /** The master, by host and port. */
@@ -44,13 +44,13 @@ export type NodeHolders =
       readonly state: 'free' | 'held';
       /** All holders there. */
       readonly holders: readonly SharedHolder[];
-      /** The waiter that is next; undefined if nobody has asked to be. */
+      /** The waiter that is next; undefined without one. */
       readonly watch: Watcher | undefined;
-      /** A fingerprint of the waiter at the head of the queue. */
+      /** A fingerprint of the waiter at the head of the queue; undefined without one. */
       readonly head: string | undefined;
-      /** How many wait in the queue behind the head. */
+      /** How many calls wait in the queue behind the head. */
       readonly waiting: number;
-      /** Fingerprints of the first 32 of them, in the order in which they are served. */
+      /** Fingerprints of the first 32 of them, in the order of the queue. */
       readonly queue: readonly string[];
     }
   | {
@@ -62,9 +62,9 @@ export type NodeHolders =
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** It gave no clear answer. */
+      /** The master gave no clear answer. */
       readonly state: 'unknown';
-      /** What the master, the connection or the node timeout said. */
+      /** Why: the error of the master, of the connection, or of the node timeout. */
       readonly cause: Error;
     };
 
@@ -72,29 +72,29 @@ export type NodeHolders =
 export interface PermitHolder {
   /** A fingerprint of the token. */
   readonly holder: string;
-  /** Which permits, from 0. */
+  /** The numbers of its permits, from 0. */
   readonly slots: readonly number[];
 }
 
 /**
- * The holders of a read-write lock or a semaphore, and the number of waiters. Fingerprints of their tokens identify holders,
- * and reveal nothing about the tokens.
+ * The holders of a read-write lock or a semaphore, and the number of waiters. A fingerprint of its token identifies a holder,
+ * and does not reveal the token.
  */
 export interface SharedInspection {
   /** The lock's name, without `keyPrefix`. */
   readonly resource: string;
   /**
-   * `held`: some have a quorum · `free`: a quorum of masters has no holder · `contended`: there are votes, but nobody has a
-   * quorum · `foreign`: too many masters hold something else there · `unknown`: too few masters answered.
+   * `held`: at least one holder has a quorum · `free`: a quorum of masters has no holder · `contended`: there are votes, but
+   * nobody has a quorum · `foreign`: on too many masters, the key holds something else · `unknown`: too few masters answered.
    */
   readonly state: 'held' | 'free' | 'contended' | 'foreign' | 'unknown';
   /** Fingerprints of the readers that have a quorum. */
   readonly readers: readonly string[];
-  /** A fingerprint of the writer that has a quorum; undefined without such a writer. */
+  /** A fingerprint of the writer that has a quorum; undefined without one. */
   readonly writer: string | undefined;
   /** The holders that have a quorum for one set of permits. */
   readonly holders: readonly PermitHolder[];
-  /** How many wait in the queue: the most that any master knows of. */
+  /** How many calls wait in the queue: the highest number of any master. */
   readonly waiting: number;
   /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeHolders[];

@@ -23,7 +23,7 @@ import {
 import { type Kind, MOST_PERMITS, MUTEX, READ } from '../protocol/scope.js';
 import { argumentsOfUsing } from '../input/using-arguments.js';
 
-/** A lock of any kind. */
+/** A lock of any kind: the methods that all locks have. */
 export interface Lockable<
   Held = Lease,
   Seen = Inspection | SharedInspection,
@@ -32,51 +32,55 @@ export interface Lockable<
 > {
   /** The lock's name, without `keyPrefix`. */
   readonly name: string;
-  /** Tries again, or waits in the queue, within `waitMs`. @throws RedlockError as `redlock.acquire` does */
+  /** Acquires the lock; waits or retries for up to `waitMs`. @throws RedlockError as `redlock.acquire` does */
   acquire(options?: Options): Promise<Held>;
-  /** One attempt; null when it would have to wait for others. @throws RedlockError as `redlock.tryAcquire` does */
+  /**
+   * Makes one attempt, without waiting. Resolves with null if others hold the lock.
+   *
+   * @throws RedlockError as `redlock.tryAcquire` does
+   */
   tryAcquire(options?: TryOptions): Promise<Held | null>;
-  /** Runs the routine while holding it, as `redlock.using` does. @throws RedlockError as `acquire` does */
+  /** Runs the routine while it holds the lock, as `redlock.using` does. @throws RedlockError as `redlock.using` does */
   using<T>(routine: (lease: Held) => Promise<T> | T): Promise<T>;
   using<T>(
     options: (Options & LossOptions) | undefined,
     routine: (lease: Held) => Promise<T> | T,
   ): Promise<T>;
-  /** Shows who holds it, master by master. Changes nothing. @throws RedlockError `CLOSED` */
+  /** Shows who holds the lock, and who waits, master by master. Changes nothing. @throws RedlockError `CLOSED` */
   inspect(): Promise<Seen>;
 }
 
 /** Options of `redlock.mutex`. */
 export interface MutexOptions {
-  /** Whether its waiters wait in the queue, unless a call says otherwise. @default that of the instance */
+  /** Whether waiters queue, unless a call sets `fair` itself. @default the instance's `fair` */
   readonly fair?: boolean | undefined;
-  /** Whether its holder may enter it again: see `ReentrantMutex`. @default false */
+  /** Whether the holder may enter the lock again: see `ReentrantMutex`. @default false */
   readonly reentrant?: boolean | undefined;
 }
 
 /** Options of `redlock.mutex` for a lock that its holder may enter again. */
 export interface ReentrantMutexOptions extends MutexOptions {
-  /** Its holder may enter it again. */
+  /** The holder may enter the lock again. */
   readonly reentrant: true;
 }
 
-/** Options of `redlock.mutex` for a lock whose holder waits for itself as for any other holder. */
+/** Options of `redlock.mutex` for a lock whose holder waits for itself if it acquires again. */
 export interface PlainMutexOptions extends MutexOptions {
-  /** Its holder may not enter it again. @default false */
+  /** The holder may not enter the lock again. @default false */
   readonly reentrant?: false | undefined;
 }
 
 /**
- * Options of a reader's `acquire`; `using` takes `onLoss` as well. Among several holders, no number is the latest, so there
- * is no fencing to switch on or off.
+ * Options of a reader's `acquire`; `using` takes `onLoss` as well. There is no `fencing`: readers have no fencing token, since
+ * among several holders no token is the latest.
  */
 export type ReadOptions = Omit<AcquireOptions, 'fencing'>;
 /** Options of a reader's `tryAcquire`. */
 export type TryReadOptions = Omit<TryAcquireOptions, 'fencing'>;
 
-/** How much of a semaphore a call asks for. */
+/** How many permits a call asks for. */
 interface PermitCount {
-  /** How many permits, all or none. From 1 up to those of the semaphore. @default 1 */
+  /** The number of permits to take, all or none. From 1 to the number that the semaphore has. @default 1 */
   readonly permits?: number | undefined;
 }
 /** Options of a semaphore's `acquire`; `using` takes `onLoss` as well. */
@@ -88,22 +92,22 @@ export type TryPermitOptions = TryReadOptions & PermitCount;
 export type Mutex = Lockable<Lease, Inspection>;
 /** A lock for any number of readers at a time. */
 export type ReadLock = Lockable<Lease, SharedInspection, ReadOptions, TryReadOptions>;
-/** A lock for one writer, and nobody else. */
+/** A lock for one writer at a time, which excludes readers. */
 export type WriteLock = Lockable<WriteLease, SharedInspection>;
 
-/** A lock for any number of readers, or one writer. A writer that waits keeps new readers out. */
+/** A lock for any number of readers, or one writer. A waiting writer keeps new readers out. */
 export interface ReadWriteLock {
   /** The lock's name, without `keyPrefix`. */
   readonly name: string;
-  /** For readers. */
+  /** The lock for readers. */
   readonly read: ReadLock;
-  /** For writers. */
+  /** The lock for writers. */
   readonly write: WriteLock;
 }
 
 /** A lock for as many holders at a time as it has permits. */
 export interface Semaphore extends Lockable<Lease, SharedInspection, PermitOptions, TryPermitOptions> {
-  /** How many permits it has: the same number for all clients that use that name. */
+  /** How many permits the semaphore has: the same number for all clients that use this name. */
   readonly permits: number;
 }
 

@@ -68,17 +68,17 @@ function entryOf(owner: WeakKey | string, text: string, name: string): string {
   return JSON.stringify([typeof owner, text, name]);
 }
 
-/** The holder, where the flow of calls does not show it: the same value for all that shall enter again. */
+/** The holder of a re-entrant lock, in place of the flow of calls: every call with the same value counts as the holder's. */
 export type Owner = object | string | symbol;
 
-/** Names the caller, if the flow of calls does not identify it. */
+/** The option `owner` of a re-entrant lock's calls. */
 interface Owned {
-  /** The holder, in place of the flow of calls. @default undefined: the flow of calls holds */
+  /** The holder, in place of the flow of calls. @default undefined: the flow of calls is the holder */
   readonly owner?: Owner | undefined;
 }
-/** Options of a reentrant lock's `acquire`; `using` takes `onLoss` as well. */
+/** Options of a re-entrant lock's `acquire`; `using` takes `onLoss` as well. */
 export type ReentrantOptions = AcquireOptions & Owned;
-/** Options of a reentrant lock's `tryAcquire`. */
+/** Options of a re-entrant lock's `tryAcquire`. */
 export type TryReentrantOptions = TryAcquireOptions & Owned;
 
 const NAMES = {
@@ -95,14 +95,14 @@ export interface ReentrantMutex extends Lockable<
   TryReentrantOptions
 > {
   /**
-   * Enters again if this flow, or the owner, holds the lock; sends nothing, and never waits.
+   * Enters again if this flow of calls, or the owner, holds the lock. Sends nothing, and never waits.
    *
-   * @throws RedlockError `NOT_HELD`: it does not hold it · `LOCK_LOST`: it did
+   * @throws RedlockError `NOT_HELD`: the caller does not hold the lock · `LOCK_LOST`: the caller has lost it
    */
   reenter(options?: Owned): ReentrantLease;
 }
 
-/** What reentrant mutexes and others have in common: all but `reenter`, `owner` and `lease.giveAway()`. */
+/** What re-entrant and plain mutexes have in common: everything but `reenter`, `owner` and `lease.giveAway()`. */
 export type AnyMutex = Lockable<Lease | ReentrantLease, Inspection>;
 
 /** A call that waits for a lock which another call of its owner may get first. */

@@ -6,24 +6,24 @@ export interface NodeStats {
   /** The master, by host and port. */
   readonly node: string;
   /**
-   * `ready`: connected, and answering as far as is known · `silent`: connected, but attempts gave up waiting for its answers
-   * · `disconnected`: it has no connection, or not yet.
+   * `ready`: connected, and answering as far as is known · `silent`: connected, but it did not answer in time ·
+   * `disconnected`: without a connection, or not connected yet.
    */
   readonly state: 'ready' | 'silent' | 'disconnected';
   /**
-   * Its round trip, averaged over the latest measurements; or the time for which it has owed an answer, once that is longer:
-   * so it grows while a master is stopped. Milliseconds; undefined before the first measurement, and without a connection.
+   * The average of its latest round trips, or the time for which it has owed an answer, if that is longer: the value grows
+   * while a master is stopped. Milliseconds; undefined before the first measurement, and without a connection.
    */
   readonly roundTripMs: number | undefined;
-  /** For how long it abstains, according to its last answer. Milliseconds; 0 if it does not. */
+  /** How long it abstains, according to its last answer. Milliseconds; 0 if it does not. */
   readonly quarantinedMs: number;
-  /** How many calls it has been sent. */
+  /** How many calls were sent to it. */
   readonly calls: number;
-  /** How many requests those calls had: one call may carry many. */
+  /** How many requests those calls contained: one call may contain many. */
   readonly requests: number;
   /** How many requests it has not answered yet. */
   readonly inFlight: number;
-  /** How many requests wait here, unsent. */
+  /** How many requests for it wait here, unsent. */
   readonly unsent: number;
 }
 

@@ -1,2 +1,2 @@
-/** `quorate/opentelemetry`: spans and metrics of an instance. Needs `@opentelemetry/api`, and loads nothing else. */
+/** `quorate/opentelemetry`: spans and metrics of an instance. It needs `@opentelemetry/api`, and no other package. */
 export { instrument, type InstrumentOptions } from './instrument.js';

@@ -9,18 +9,19 @@ import { traceSpans } from './spans.js';
 
 /** Options of `instrument`. */
 export interface InstrumentOptions {
-  /** Where spans go. @default the global provider */
+  /** The provider for spans. @default the global provider */
   readonly tracerProvider?: TracerProvider | undefined;
-  /** Where metrics go. @default the global provider */
+  /** The provider for metrics. @default the global provider */
   readonly meterProvider?: MeterProvider | undefined;
   /**
-   * Gives the label for resources in attributes, `quorate.lock.label`: for example, `([name]) => name?.split(':')[0]`. The names
-   * themselves are not attributes: they may be many, and personal. The label has at most 100 values; later ones are `other`.
+   * Makes the label of resources, the attribute `quorate.lock.label`: for example, `([name]) => name?.split(':')[0]`. The names
+   * themselves are no attributes: there may be many, and they may be personal data. The label has at most 100 values; further
+   * ones become `other`.
    *
    * @default undefined: no label
    */
   readonly resourceLabel?: ResourceLabel | undefined;
-  /** Attributes of all spans and measurements: for example, which instance it is, if a process has several. @default none */
+  /** Attributes for all spans and metrics: for example, the instance's name if a process has several. @default none */
   readonly attributes?: Attributes | undefined;
 }
 
@@ -28,9 +29,9 @@ const NAMES = ['tracerProvider', 'meterProvider', 'resourceLabel', 'attributes']
 const SCOPE = 'quorate';
 
 /**
- * Makes spans and metrics of an instance from now on. Their names are in docs/OBSERVABILITY.md.
+ * Makes spans and metrics of an instance from now on. docs/OBSERVABILITY.md lists them.
  *
- * @returns a function that ends it
+ * @returns a function that stops this
  * @throws RedlockError `INVALID_ARGUMENT`
  *
  * @example

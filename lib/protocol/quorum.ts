@@ -56,7 +56,7 @@ export function unknownBy(error: Error): Outcome {
 
 /** The cause for a reply that does not fit the request. */
 export function oddReply(): Error {
-  return new Error('a reply that no master gives to this request');
+  return new Error('the reply does not fit the request');
 }
 
 /** How many nodes of a round have each outcome; the sum is N. */

@@ -76,7 +76,7 @@ function quorumBack(outcomes: readonly (Outcome | undefined)[], nodes: number): 
 /** The error of a call that may not wait: that of its attempt. @param waiting  how many wait already */
 export function unwaitedError(error: RedlockError, waiting: number): RedlockError {
   const { attempts, code, elapsedMs, remainingMs, resources, tally } = error;
-  const text = `${error.message} It was not waited for: ${waiting} calls of this instance wait already (maxWaiters)`;
+  const text = `${error.message} The call did not wait: ${waiting} calls of this instance already wait (maxWaiters)`;
   return new RedlockError(code, text, { attempts, elapsedMs, remainingMs, resources, tally });
 }
 
@@ -167,7 +167,7 @@ export function isRefusedByWaiters(round: Pick<Round, 'held' | 'outcomes'>, mast
 export function expiryError(resources: readonly string[], failure: RedlockError | undefined): RedlockError {
   const why = 'its validity ended';
   if (failure === undefined) return lossError(why, resources);
-  return lossError(`${why}, and extending it had failed: ${failure.message}`, resources, failure);
+  return lossError(`${why}; the last extension had failed: ${failure.message}`, resources, failure);
 }
 
 function opening(
@@ -182,7 +182,7 @@ function opening(
     case 'wrongType':
       return `${names} ${holding(outcomes)}`;
     case 'quarantined':
-      return `masters that may have forgotten votes give none for ${names}`;
+      return `masters that may have forgotten votes abstain for ${names}`;
     case 'misconfigured':
       return `the masters cannot lock ${names} as they are set up`;
     case 'unknown':
@@ -199,7 +199,7 @@ function holding(outcomes: readonly (Outcome | undefined)[]): string {
       ? `has ${SPENT_COUNTER}`
       : `is in use as a lock of another kind, ${outcome.holds}`;
   }
-  return 'holds something that is no lock of this kind';
+  return 'holds something else than this kind of lock';
 }
 
 const NAMED_RESOURCES = 3;

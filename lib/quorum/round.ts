@@ -385,6 +385,6 @@ export function mayPass({ isTaken, isWrongType }: Outcome & { readonly kind: 're
 }
 
 function odd(reply: unknown): Outcome {
-  const cause = new Error(`a reply that no master gives to this request: ${typeof reply}`);
+  const cause = new Error(`the reply does not fit the request: ${typeof reply}`);
   return unknown(cause);
 }

@@ -7,7 +7,7 @@ import { invalidArgument, type RedlockError, withoutPassword } from '../runtime/
 import { screen } from './screen.js';
 import { isClient } from './transport.js';
 
-/** A master as a URL (`redis://`, `rediss://`; a path such as `/3` selects a database) or as ioredis's own options. */
+/** A master: a URL (`redis://`, `rediss://`; a path such as `/3` selects a database), or options of ioredis. */
 export type Master = string | RedisOptions;
 
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -91,7 +91,7 @@ function noMasters(given: unknown): RedlockError {
 /** ioredis ignores a database that is not a number, and would use database 0. */
 function checkDatabase({ options: { db = 0 } }: Redis, given: unknown, i: number): void {
   if (Number.isSafeInteger(db) && db >= 0) return;
-  throw invalidArgument(`masters[${i}]`, given, 'one whose database is a whole number from 0 on');
+  throw invalidArgument(`masters[${i}]`, given, 'a master whose database is a whole number from 0 on');
 }
 
 function ignore(): void {}

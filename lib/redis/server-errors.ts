@@ -73,12 +73,12 @@ type Words = string | ((found: string, keys: string) => string);
 const PLAIN_WORDS: readonly (readonly [RegExp, Words])[] = [
   [/^Reached the max retries per request limit/, 'the connection was lost before it answered'],
   // the first byte of a TLS alert, in the words of ioredis 6 and 5
-  [/^Unknown RESP type 21 |^Protocol error, got "\\u0015"/, 'what listens there speaks TLS (rediss://)'],
+  [/^Unknown RESP type 21 |^Protocol error, got "\\u0015"/, 'the server there speaks TLS (rediss://)'],
   [
     /wrong version number|packet length too long|WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/,
-    'what listens there does not speak TLS (redis://)',
+    'the server there does not speak TLS (redis://)',
   ],
-  [/^Unknown RESP type|^Protocol error, got /, 'what listens there does not speak the Redis protocol'],
+  [/^Unknown RESP type|^Protocol error, got /, 'the server there does not speak the Redis protocol'],
   [
     /permissions to access (?:one of the keys|a key)|can't access at least one of the keys/,
     (_found, keys) => `NOPERM no rights on the keys: ${keys}`,

@@ -58,7 +58,7 @@ function hangUp(socket: DialledSocket | undefined, error: Error | undefined): Er
   if (error !== undefined && !('code' in error)) return undefined;
   const code = error === undefined ? undefined : error.code;
   if (!HANG_UPS.includes(code)) return undefined;
-  return new Error('hung up on before any answer, as by a port for TLS (rediss://)', { cause: error });
+  return new Error('the server hung up before any answer, as a TLS port does (rediss://)', { cause: error });
 }
 
 export type { Command, PlainCommand };
@@ -105,7 +105,7 @@ export interface RedisClient {
   readonly status: string;
   /** Connects a client that was made with `lazyConnect`. */
   connect(): Promise<unknown>;
-  /** Makes its method for a command. */
+  /** Gives the client's method for a command. */
   createBuiltinCommand(name: string): ClientMethods;
   /** Adds a listener. */
   on(event: ClientEvent, listener: (error: Error) => void): unknown;
@@ -121,7 +121,7 @@ interface ClientMethods {
   string: unknown;
 }
 
-/** The events of a client that this listens to. */
+/** The events of a client that quorate listens to. */
 type ClientEvent = 'ready' | 'close' | 'end' | 'error';
 
 /** The parts of a client that are read if present. */

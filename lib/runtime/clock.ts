@@ -14,21 +14,21 @@ import { readFileSync, openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { performance as ofThisThread } from 'node:perf_hooks';
 
-/** Instants are in milliseconds from an arbitrary origin; only differences mean anything. */
+/** A monotonic clock. Instants are in milliseconds from an arbitrary origin; only differences mean anything. */
 export interface Clock {
-  /** The instant now, suspensions of the machine included. For decisions such as "is it still valid?". */
+  /** The instant now. It counts the time for which the machine was suspended. For decisions such as "is it still valid?". */
   now(): number;
   /**
-   * Like `now()`, but may miss a suspension for up to `RECENT_MS`. For the acquisition itself: its holder could just as well
-   * be suspended right after it, and uses `now()` for its next checks.
+   * Like `now()`, but may notice a suspension `RECENT_MS` late. For the acquisition itself: its holder could just as well be
+   * suspended right after it, and uses `now()` for its next checks.
    */
   recent(): number;
   /**
-   * Like `now()`, but notices a suspension in the current turn of the event loop only in the next one. For work on many
+   * Like `now()`, but notices a suspension in the current turn of the event loop only in the next turn. For work on many
    * leases in one turn.
    */
   inTurn(): number;
-  /** A cheaper reading that is never later than `now()`. For instants that a validity is measured *from*. */
+  /** A cheaper reading that is never later than `now()`. For instants *from* which a validity is measured. */
   earliest(): number;
 }
 
@@ -52,23 +52,23 @@ export const systemIdleTime: IdleTime = () => nodeTiming.idleTime;
 /** How long, in ms of running time, `recent()` may miss a suspension: one step of the boot clock. */
 export const RECENT_MS = 10;
 
-/** A timer that was set; cancelling it after it has fired has no effect. */
+/** A timer. Cancelling it after it has fired has no effect. */
 export interface Timer {
   /** Prevents the callback. */
   cancel(): void;
 }
 
-/** Delays are in milliseconds. They may exceed what `setTimeout` accepts, and may be `Infinity`. */
+/** Timers. Delays are in milliseconds. They may exceed what `setTimeout` accepts, and may be `Infinity`. */
 export interface Timers {
-  /** For the waits between attempts: keeps the process alive. */
+  /** For the waits between attempts. Keeps the process alive. */
   wait(delayMs: number, callback: () => void): Timer;
   /**
-   * For answers of masters: cheap to set and to cancel. Calls back after pending I/O was handled, so that replies which
-   * arrived during a stall of the event loop do not count as silence. If the turn in which it is set lasts long, it runs from
-   * the turn's end, when the requests go out. It does not keep the process alive; the sockets do.
+   * For answers of masters: cheap to set and to cancel. Calls back after pending I/O: a reply that arrived during a stall of
+   * the event loop does not count as silence. If the turn in which the timer is set lasts long, the delay runs from the turn's
+   * end, when the requests go out. Does not keep the process alive; the sockets do.
    */
   deadline(delayMs: number, callback: () => void): Timer;
-  /** For background work: never keeps the process alive, and fires in the first timer phase once it is due. */
+  /** For background work. Never keeps the process alive, and fires in the first timer phase after it is due. */
   background(delayMs: number, callback: () => void): Timer;
 }
 

@@ -3,50 +3,49 @@
  * each ends with a full stop.
  */
 
-/** What callers can distinguish by code alone; docs/ERRORS.md says for each code what to do. */
+/** The codes of errors. docs/ERRORS.md says for each code what to do. */
 export type RedlockErrorCode =
-  /** Other claimants' votes alone made a quorum impossible. */
+  /** Votes for others made a quorum impossible: the lock is held or contended. */
   | 'LOCK_TAKEN'
-  /** Unknown outcomes made a quorum impossible; the tally names each node and its cause. */
+  /** Too many masters gave no clear answer. The tally has each master's cause. */
   | 'NO_QUORUM'
   /**
-   * Masters that may have forgotten votes made a quorum impossible; `remainingMs` is the time until a quorum may vote
-   * again.
+   * Too many masters abstain, since they may have forgotten votes. `remainingMs` is the time until a quorum may vote again.
    */
   | 'QUARANTINED'
-  /** Masters answered that they cannot take part (NOAUTH, NOPERM, READONLY, MISCONF, OOM, no scripts). */
+  /** Too many masters cannot take part as they are set up (NOAUTH, NOPERM, READONLY, MISCONF, OOM, no scripts). */
   | 'MISCONFIGURED'
-  /** The key holds data, or a lock of another kind, or a semaphore of another number of permits. */
+  /** The key holds data, or another kind of lock, or a semaphore with another number of permits. */
   | 'WRONG_KIND'
-  /** A quorum came too late for the ttl. */
+  /** A quorum answered too late for the ttl, or for the extension. */
   | 'VALIDITY_EXPIRED'
   /** The lease was lost: its validity ended, or others hold its keys. */
   | 'LOCK_LOST'
-  /** The fencing token is lower than one that the resource's fence has accepted: there has been a later holder. */
+  /** A fence has accepted a higher token: there has been a later holder. */
   | 'STALE_FENCE'
-  /** The lease was released or given away; it is no longer held here. */
+  /** The lease was released or given away, or the caller of `reenter` does not hold the lock. */
   | 'NOT_HELD'
   /** The caller's signal aborted; its reason is the `cause`. */
   | 'ABORTED'
-  /** The instance is closed. */
+  /** The instance is closed, or closing. */
   | 'CLOSED'
   /** Wrong input; nothing was sent. */
   | 'INVALID_ARGUMENT';
 
-/** One master's answer in the last full fan-out before an error. */
+/** One master's outcome in the last full round before an error. */
 export type NodeOutcome =
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** It gave its vote. */
+      /** The master gave its vote. */
       readonly outcome: 'granted';
     }
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** Another key or lock was in the way. */
+      /** Another claimant has the master's vote, or the key holds something else. */
       readonly outcome: 'refused';
-      /** How long the obstacle lasts, if the master reported it. Milliseconds. */
+      /** How long the key that refused it lives, if the master reported it. Milliseconds. */
       readonly remainingMs?: number;
       /** Present if the key holds data, or a lock of another kind. */
       readonly wrongKind?: true;
@@ -56,83 +55,83 @@ export type NodeOutcome =
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** It may have forgotten votes, and gives none for a while. */
+      /** The master abstains: it may have forgotten votes. */
       readonly outcome: 'quarantined';
-      /** When it votes again. Milliseconds. */
+      /** The time until the master votes again. Milliseconds. */
       readonly remainingMs: number;
     }
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** It gave no clear answer: it may have voted or not. */
+      /** The master gave no clear answer: it may have voted or not. */
       readonly outcome: 'unknown';
-      /** What the master, the connection or the node timeout said. */
+      /** Why: the error of the master, of the connection, or of the node timeout. */
       readonly cause: Error;
     }
   | {
       /** The master, by host and port. */
       readonly node: string;
-      /** Nobody waited for it: the others had decided before, or the caller stopped waiting. It may be perfectly well. */
+      /** Its answer was not waited for: the others had decided the round, or the caller stopped waiting. */
       readonly outcome: 'pending';
     };
 
-/** The parts of a `RedlockError` apart from its code and its text. A part that is omitted is empty or 0. */
+/** The fields of a `RedlockError`, except its code and message. An omitted field is empty or 0. */
 export interface RedlockErrorDetails {
-  /** The resources that the call was about, sorted. */
+  /** The resources of the call, sorted. */
   readonly resources?: readonly string[] | undefined;
   /** How many attempts were made. */
   readonly attempts?: number | undefined;
-  /** From the call to the error. Milliseconds. */
+  /** The time from the call to the error. Milliseconds. */
   readonly elapsedMs?: number | undefined;
-  /** Node by node, the answers of the last full fan-out. */
+  /** Each master's outcome in the last full round. */
   readonly tally?: readonly NodeOutcome[] | undefined;
-  /** For `QUARANTINED`: when a quorum may vote again. Milliseconds. */
+  /** For `QUARANTINED`: the time until a quorum may vote again. Milliseconds. */
   readonly remainingMs?: number | undefined;
-  /** The error or reason behind it. A cause that is given as undefined is kept: a signal can abort with any reason. */
+  /** The error or reason behind this error. Undefined is a cause, too: a signal can abort with any reason. */
   readonly cause?: unknown;
 }
 
-/** The cause of an error, in JSON: its texts, and nothing that a client attached to it. */
+/** The cause of an error, in JSON: texts only, without properties that a client attached. */
 export interface CauseJson {
   /** The error's `name`. */
   readonly name: string;
-  /** The error's text. */
+  /** The error's message. */
   readonly message: string;
-  /** If it has one that is a string, as system errors do. */
+  /** The error's `code`, if that is a string, as in system errors. */
   readonly code?: string;
-  /** The error behind it; a text if that is not an error. */
+  /** The error's own cause; a text if that is not an error. */
   readonly cause?: CauseJson | string;
 }
 
 /** The result of `JSON.stringify` for a `RedlockError`: all of its fields. `Infinity` becomes null. */
 export interface RedlockErrorJson extends CauseJson {
-  /** What kind of error it is. */
+  /** The error's code. */
   readonly code: RedlockErrorCode;
-  /** The resources that the call was about, sorted. */
+  /** The resources of the call, sorted. */
   readonly resources: readonly string[];
   /** How many attempts were made. */
   readonly attempts: number;
-  /** From the call to the error. Milliseconds. */
+  /** The time from the call to the error. Milliseconds. */
   readonly elapsedMs: number;
-  /** Node by node, the answers of the last full fan-out. */
+  /** Each master's outcome in the last full round. */
   readonly tally: readonly NodeOutcomeJson[];
-  /** For `QUARANTINED`: when a quorum may vote again. Milliseconds. */
+  /** For `QUARANTINED`: the time until a quorum may vote again. Milliseconds. */
   readonly remainingMs?: number;
 }
 
-/** What one master said, in JSON: its cause without the properties that a client attached. */
+/** One master's outcome, in JSON: its cause without properties that a client attached. */
 export type NodeOutcomeJson = KnownOutcome | UnknownOutcomeJson;
 
-/** An outcome that has no cause. */
+/** An outcome without a cause. */
 type KnownOutcome = Exclude<NodeOutcome, Pick<UnknownOutcomeJson, 'outcome'>>;
 
-/** An outcome that has one. */
+/** An outcome with a cause. */
 interface UnknownOutcomeJson {
   /** The master, by host and port. */
   readonly node: string;
-  /** It gave no clear answer: it may have voted or not. */
+  /** The master gave no clear answer: it may have voted or not. */
   readonly outcome: 'unknown';
-  /** What the master, the connection or the node timeout said. */
+  /** Why: the error of the master, of the connection, or of the node timeout. */
   readonly cause: CauseJson | string;
 }
 
@@ -156,22 +155,23 @@ const BRAND = Symbol.for('quorate.RedlockError');
 export class RedlockError extends Error {
   /** `RedlockError`, in every copy of the module. */
   override readonly name = 'RedlockError';
-  /** What kind of error it is: the code is the contract, while texts may improve. */
+  /** The error's code. Codes are stable; messages may change. */
   readonly code: RedlockErrorCode;
-  /** The resources that the call was about, sorted; empty without any. */
+  /** The resources of the call, sorted; empty if it has none. */
   readonly resources: readonly string[];
   /** How many attempts were made. */
   readonly attempts: number;
-  /** From the call to the error. Milliseconds. */
+  /** The time from the call to the error. Milliseconds. */
   readonly elapsedMs: number;
-  /** Each master's answer in the last full fan-out; empty without one. */
+  /** Each master's outcome in the last full round; empty without a round. */
   readonly tally: readonly NodeOutcome[];
   /**
-   * For `QUARANTINED`: when a quorum may vote again, if no more masters fail. Milliseconds; undefined for other codes.
+   * For `QUARANTINED`: the time until a quorum may vote again, if no more masters fail. Milliseconds; undefined for other
+   * codes.
    */
   readonly remainingMs: number | undefined;
 
-  /** For fakes and tests: an error as quorate throws it. @param message  a full stop is added if it has none */
+  /** Makes an error as quorate throws it, for fakes and tests. @param message  a full stop is added if it has none */
   constructor(code: RedlockErrorCode, message: string, details: RedlockErrorDetails = {}) {
     super(asSentence(message), 'cause' in details ? { cause: details.cause } : undefined);
     this.code = code;
@@ -183,7 +183,7 @@ export class RedlockError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** Includes the message, which JSON would omit, and the messages of its causes. */
+  /** Gives all fields for `JSON.stringify`, with the message and the messages of the causes. */
   toJSON(): RedlockErrorJson {
     const { name, code, message, resources, attempts, elapsedMs, remainingMs } = this;
     return {
@@ -201,7 +201,7 @@ export class RedlockError extends Error {
     return typeof error === 'object' && error !== null && BRAND in error;
   }
 
-  /** What `instanceof` asks: the same as `is`. */
+  /** `instanceof` gives the same answer as `is`. */
   static override [Symbol.hasInstance](error: unknown): boolean {
     return RedlockError.is(error);
   }

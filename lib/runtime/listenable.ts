@@ -10,18 +10,18 @@ import type { EventHub } from './event-hub.js';
 /** A function that is called with an event. Its result is ignored, unless it is a promise that rejects. */
 export type Listener<Event> = (event: Event) => unknown;
 
-/** An object with events, and listeners to them. */
+/** An object that emits events. */
 export interface Listenable<Events extends object> {
   /**
-   * Calls the listener with every such event from now on, after the code that the event comes from. A listener that throws
-   * or rejects harms nobody: a process warning (`QUORATE_LISTENER`) reports it, once for each listener.
+   * Calls the listener with each such event from now on, in a microtask after the code that emitted it. A listener that throws
+   * or rejects disturbs nothing: a process warning (`QUORATE_LISTENER`) reports it, once per listener.
    *
    * @throws RedlockError `INVALID_ARGUMENT`
    */
   on<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this;
   /** Like `on`, for the next event only. */
   once<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this;
-  /** Stops calling the listener. No effect if it was not added. */
+  /** Stops calling the listener. Has no effect if it was not added. */
   off<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this;
   /** Like `on`. */
   addListener<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this;
@@ -43,8 +43,8 @@ export class Emitter<Events extends object> implements Listenable<Events> {
   }
 
   /**
-   * Calls the listener with every such event from now on, after the code that the event comes from. A listener that throws
-   * or rejects harms nobody: a process warning (`QUORATE_LISTENER`) reports it, once for each listener.
+   * Calls the listener with each such event from now on, in a microtask after the code that emitted it. A listener that throws
+   * or rejects disturbs nothing: a process warning (`QUORATE_LISTENER`) reports it, once per listener.
    *
    * @throws RedlockError `INVALID_ARGUMENT`
    *
@@ -64,7 +64,7 @@ export class Emitter<Events extends object> implements Listenable<Events> {
     return this.#add(event, listener, true);
   }
 
-  /** Stops calling the listener. No effect if it was not added. */
+  /** Stops calling the listener. Has no effect if it was not added. */
   off<Name extends keyof Events>(event: Name, listener: Listener<Events[Name]>): this {
     this.#hub.remove(event, listener);
     return this;

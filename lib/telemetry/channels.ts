@@ -10,19 +10,19 @@ import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel';
 import type { NodeOutcome } from '../runtime/errors.js';
 import type { AcquiredBy, LockKind } from './events.js';
 
-/** What the messages of all channels have. A message is one object from the start of an operation to its end. */
+/** What the messages of all channels have. An operation has one message object, from its start to its end. */
 interface TraceMessage {
-  /** The `Redlock` that does it. */
+  /** The `Redlock` of the operation. */
   readonly redlock: object;
   /** The resources, sorted. */
   readonly resources: readonly string[];
-  /** How the lock is held, or will be. */
+  /** The kind of the lock. */
   readonly kind: LockKind;
-  /** Node by node, the answers of the last round, once the operation has ended; empty before. */
+  /** Each master's outcome in the last round, once the operation has ended; empty before. */
   tally: readonly NodeOutcome[];
-  /** How long it took, once it has ended. Milliseconds; 0 before. */
+  /** How long the operation took, once it has ended. Milliseconds; 0 before. */
   elapsedMs: number;
-  /** Why it failed, once it has failed. As a rule, a `RedlockError`. */
+  /** Why the operation failed, if it did. Usually a `RedlockError`. */
   error?: unknown;
 }
 
@@ -32,13 +32,13 @@ export interface AcquireMessage extends TraceMessage {
   readonly by: AcquiredBy;
   /** The ttl that was asked for. Milliseconds. */
   readonly ttlMs: number;
-  /** How long it may go on. Milliseconds. */
+  /** How long the call may wait. Milliseconds. */
   readonly waitMs: number;
-  /** How many attempts were made, once it has ended; 0 before. */
+  /** How many attempts were made, once the call has ended; 0 before. */
   attempts: number;
-  /** Whether it was not granted at once, and waited. */
+  /** Whether the call had to wait. */
   waited: boolean;
-  /** Its result, once it has one: null if `tryAcquire` gives null. */
+  /** The result, once there is one; null if `tryAcquire` returns null. */
   result?: {
     /** The fencing token; undefined without one. */
     readonly fence: number | undefined;
@@ -47,13 +47,13 @@ export interface AcquireMessage extends TraceMessage {
 
 /** The messages of `tracing:quorate:extend:*`: renewals, and calls of `extend`. */
 export interface ExtendMessage extends TraceMessage {
-  /** `renewal`: quorate's own · `extend`: the holder's call. */
+  /** `renewal`: an extension by quorate · `extend`: a call of the holder. */
   readonly by: 'renewal' | 'extend';
   /** The ttl that was asked for. Milliseconds. */
   readonly ttlMs: number;
-  /** This one, and the failed ones since the last that succeeded. */
+  /** How many extensions were tried since the last success, this one included. */
   readonly attempts: number;
-  /** Its result, once it has one. */
+  /** The result, once there is one. */
   result?: {
     /** The validity that the lease has now. Milliseconds. */
     readonly remainingMs: number;
@@ -62,7 +62,7 @@ export interface ExtendMessage extends TraceMessage {
 
 /** The messages of `tracing:quorate:release:*`. A release never fails. */
 export interface ReleaseMessage extends TraceMessage {
-  /** Since the lease was granted. Milliseconds. */
+  /** The time since the lease was granted. Milliseconds. */
   readonly heldMs: number;
 }
 
@@ -70,7 +70,7 @@ export interface ReleaseMessage extends TraceMessage {
 export interface LeadMessage {
   /** The `Redlock` that leads. */
   readonly redlock: object;
-  /** The election's name, as the only one. */
+  /** The election's name, and nothing else. */
   readonly resources: readonly string[];
   /** An election's lock is exclusive. */
   readonly kind: 'mutex';
@@ -78,9 +78,9 @@ export interface LeadMessage {
   readonly fence: number;
   /** How long the routine ran, once it has ended. Milliseconds; 0 before. */
   elapsedMs: number;
-  /** Why its signal aborted, if it has: the leadership was lost, `lead` should end, or the instance closes. */
+  /** Why the routine's signal aborted, if it did: a lost leadership, the end of `lead`, or a closing instance. */
   reason?: unknown;
-  /** What the routine threw although nothing had asked it to stop. */
+  /** What the routine threw before its signal aborted. */
   error?: unknown;
 }
 

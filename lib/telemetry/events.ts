@@ -1,23 +1,23 @@
 /**
- * What an instance reports about itself: `redlock.on(name, listener)`. No event holds a token, and none is called `error`:
- * contention is not an error, and the error of a call says why it failed.
+ * The events of an instance: `redlock.on(name, listener)`. No event holds a token, and none is called `error`: contention is
+ * not an error, and a failed call rejects with its own error.
  */
 import type { NodeOutcome, RedlockError } from '../runtime/errors.js';
 
-/** How a lock is held. `redlock.acquire` and similar calls also count as `mutex`. */
+/** The kind of a lock. `redlock.acquire`, `tryAcquire`, `using` and `adopt` of an exclusive lock count as `mutex`. */
 export type LockKind = 'mutex' | 'read' | 'write' | 'semaphore';
 
 /** What every event about a lock has. */
 interface LockEvent {
   /** The resources, sorted. */
   readonly resources: readonly string[];
-  /** How the lock is held, or will be. */
+  /** The kind of the lock. */
   readonly kind: LockKind;
-  /** Node by node, the answers of the last round so far; empty before the first round. */
+  /** Each master's outcome in the last round so far; empty before the first round. */
   readonly tally: readonly NodeOutcome[];
 }
 
-/** The call that asks for a lock. A reentrant mutex asks by `acquire` and `tryAcquire`. */
+/** The call that asks for a lock. For a re-entrant mutex, it is `acquire` or `tryAcquire`. */
 export type AcquiredBy = 'acquire' | 'tryAcquire' | 'using' | 'adopt';
 
 /** The progress of a call that asks for a lock. */
@@ -26,7 +26,7 @@ export interface AcquisitionEvent extends LockEvent {
   readonly by: AcquiredBy;
   /** How many attempts were made, the last one included. */
   readonly attempts: number;
-  /** From the call on. Milliseconds. */
+  /** The time since the call. Milliseconds. */
   readonly elapsedMs: number;
 }
 
@@ -40,17 +40,17 @@ export interface AcquiredEvent extends AcquisitionEvent {
 
 /** A call begins to wait. */
 export interface WaitingEvent extends AcquisitionEvent {
-  /** How long the call goes on at most, from its beginning. Milliseconds. */
+  /** How long the call may take, from its beginning. Milliseconds. */
   readonly waitMs: number;
 }
 
 /** An extension of a lease has ended. */
 export interface ExtensionEvent extends LockEvent {
-  /** `renewal`: quorate's own · `extend`: the holder's call. */
+  /** `renewal`: an extension by quorate · `extend`: a call of the holder. */
   readonly by: 'renewal' | 'extend';
-  /** This one, and the failed ones since the last that succeeded. */
+  /** How many extensions were tried since the last success, this one included. */
   readonly attempts: number;
-  /** How long this one took. Milliseconds. */
+  /** How long this extension took. Milliseconds. */
   readonly elapsedMs: number;
   /** The ttl that was asked for. Milliseconds. */
   readonly ttlMs: number;
@@ -58,27 +58,30 @@ export interface ExtensionEvent extends LockEvent {
   readonly remainingMs: number;
 }
 
-/** An extension failed. The lease stays held until its validity ends; a renewal is tried again before. */
+/** An extension failed. The lease stays held until its validity ends; until then, quorate retries a renewal. */
 export interface RenewalFailedEvent extends ExtensionEvent {
-  /** Why. */
+  /** Why the extension failed. */
   readonly cause: RedlockError;
 }
 
-/** A lease is over although its holder did not give it back. */
+/** A lease ended although its holder did not release it. */
 export interface LostEvent extends LockEvent {
-  /** Since the lease was granted. Milliseconds. */
+  /** The time since the lease was granted. Milliseconds. */
   readonly heldMs: number;
   /** `LOCK_LOST`, as the lease's signal and `assertHeld` report it. */
   readonly cause: RedlockError;
 }
 
-/** A lease was given back. In its tally, `granted` masters confirmed it; the others get the release in the background. */
+/**
+ * A lease was released or given away. In the tally, `granted` means that the master confirmed the release; for the others, the
+ * release is retried in the background.
+ */
 export interface ReleasedEvent extends LockEvent {
   /** `givenAway`: by `lease.giveAway()`; no master was asked. */
   readonly how: 'released' | 'givenAway';
-  /** Since the lease was granted. Milliseconds. */
+  /** The time since the lease was granted. Milliseconds. */
   readonly heldMs: number;
-  /** From the release until a quorum confirmed it, or time was up. Milliseconds. */
+  /** The time from the release until a quorum confirmed it, or time was up. Milliseconds. */
   readonly elapsedMs: number;
 }
 
@@ -86,43 +89,43 @@ export interface ReleasedEvent extends LockEvent {
 export interface NodeDownEvent {
   /** The master, by host and port. */
   readonly node: string;
-  /** `disconnected`: it has no connection · `silent`: it is connected, but attempts gave up waiting for its answers. */
+  /** `disconnected`: it has no connection · `silent`: it is connected, but did not answer in time. */
   readonly reason: 'disconnected' | 'silent';
-  /** What the client said about it, if anything. */
+  /** The client's error, if it gave one. */
   readonly cause: Error;
 }
 
-/** A master takes part: for the first time, or again. */
+/** A master takes part, for the first time or again. */
 export interface NodeUpEvent {
   /** The master, by host and port. */
   readonly node: string;
-  /** How long it did not take part, as far as was noticed. Milliseconds. */
+  /** How long it did not take part, as far as this instance noticed. Milliseconds. */
   readonly downMs: number;
 }
 
-/** A master may have forgotten votes, and gives none: the restart guard. Reported once for each quarantine. */
+/** A master abstains under the restart guard: it may have forgotten votes. Emitted once per quarantine. */
 export interface QuarantinedEvent {
   /** The master, by host and port. */
   readonly node: string;
-  /** When it votes again. Milliseconds from now. */
+  /** The time until the master votes again. Milliseconds. */
   readonly remainingMs: number;
 }
 
 /** The instance is closed. */
 export interface ClosedEvent {
-  /** From the call to `close` on. Milliseconds. */
+  /** The time since the call of `close`. Milliseconds. */
   readonly elapsedMs: number;
-  /** How many leases were left to run out. */
+  /** How many leases were still held and will end by their ttl. */
   readonly held: number;
 }
 
 /** The events of an instance, by name. */
 export interface RedlockEvents {
-  /** A lease was granted. */
+  /** A lease was granted, or adopted. */
   readonly acquired: AcquiredEvent;
-  /** A call was not granted at once, and begins to wait: in a queue, or for its next attempt. Once for each call. */
+  /** A call begins to wait, in a queue or for its next attempt. Once per call. */
   readonly waiting: WaitingEvent;
-  /** Others hold the lock, or compete for it: their votes turned an attempt down. Once for each call, the first time. */
+  /** An attempt failed because of votes for others, who hold the lock or contend for it. Once per call. */
   readonly contended: AcquisitionEvent;
   /** A lease was extended. */
   readonly renewed: ExtensionEvent;
@@ -130,7 +133,7 @@ export interface RedlockEvents {
   readonly renewalFailed: RenewalFailedEvent;
   /** A lease was lost. */
   readonly lost: LostEvent;
-  /** A lease was given back. */
+  /** A lease was released or given away. */
   readonly released: ReleasedEvent;
   /** A master no longer takes part. */
   readonly nodeDown: NodeDownEvent;

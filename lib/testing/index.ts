@@ -1,4 +1,4 @@
-/** quorate/testing: masters in memory, for the tests of your own code. No logic. */
+/** quorate/testing: masters in memory, for tests of your own code. This file has no logic. */
 export {
   type MemoryMaster,
   type MemoryMasterList,

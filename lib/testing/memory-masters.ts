@@ -1,9 +1,9 @@
 /**
- * Masters in this process, for tests of code that uses locks, without Redis: no sockets, real time, and the faults of a process
- * by a method call. They run the scripts, compiled from their Lua, and the instances over them run the production code.
+ * Masters in this process, for tests of code that uses locks, without Redis: no sockets, real time, and a method for each fault
+ * of a process. They run the scripts, compiled from their Lua, and the instances over them run the production code.
  *
- * Without latency, replies come in promises, and not by a timer: so they also come under faked timers, and between two of
- * them. The price: a loop of attempts that awaits nothing else never lets a timer fire.
+ * Without latency, replies come by promises, not by timers: they also come under faked timers, and between two ticks. The
+ * price: a loop of attempts that awaits nothing else never lets a timer fire.
  */
 import { awaitingAll, type Clock, SocketlessTimers, SystemClock, type Timers } from '../runtime/clock.js';
 import { invalidArgument, RedlockError } from '../runtime/errors.js';
@@ -20,18 +20,18 @@ import { MemoryServer } from './master/server.js';
 /** Options of masters in memory. */
 export interface MemoryMastersOptions {
   /**
-   * Time of your own, together with `timers`. Faked `performance` and `setTimeout` need neither: see docs/TESTING.md.
+   * Your own clock. Give `timers`, too. If you fake `performance` and `setTimeout`, you need neither: see docs/TESTING.md.
    *
    * @default the monotonic clock, `performance.now()`
    */
   readonly clock?: Clock | undefined;
-  /** Timers of your own, together with `clock`. @default `setTimeout` */
+  /** Your own timers. Give `clock`, too. @default `setTimeout` */
   readonly timers?: Timers | undefined;
 }
 
 /** How a master comes back. */
 export interface RestartOptions {
-  /** Whether it keeps its keys. It forgets scripts in any case, and gets another run id. */
+  /** Whether the master keeps its keys. In any case, it forgets scripts and gets another run id. */
   readonly data: 'kept' | 'lost';
 }
 
@@ -41,34 +41,38 @@ export interface MemoryMaster {
   readonly name: string;
   /** The id of its process; it changes at each restart. */
   readonly runId: string;
-  /** Whether it answers (`up`), is stopped, or is dead. */
+  /** Whether the master answers (`up`), is frozen, or is dead. */
   readonly state: 'up' | 'frozen' | 'killed';
   /**
-   * How long a message takes each way, in ms: a command arrives that much later, and its reply takes as long again, so a
-   * round trip takes twice that. It applies to messages that are sent from then on; none overtakes another.
+   * How long a message takes each way; a round trip takes twice that. Milliseconds. A change applies to messages that are sent
+   * from then on. No message overtakes another.
    *
    * @default 0: the reply still comes after the call has returned
    */
   latencyMs: number;
   /**
-   * The process dies. Instances lose their connections: commands without an answer fail with "Connection is closed.", and
-   * each instance knows when the promise resolves. Does nothing if the process is already dead.
+   * Kills the process. Instances lose their connections: unanswered commands fail with "Connection is closed.", and when the
+   * promise resolves, each instance has noticed. Does nothing if the process is already dead.
    */
   kill(): Promise<void>;
-  /** Another process takes its place, and instances are connected to it at once. A process that is up is killed first. */
+  /** Starts another process in its place, and connects instances to it at once. Kills a running process first. */
   restart(options: RestartOptions): void;
-  /** It stops, as by SIGSTOP, with its connections open: commands wait there. @throws RedlockError killed */
+  /**
+   * Stops the process, as SIGSTOP does: its connections stay open, and commands wait.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT`: the process is dead
+   */
   freeze(): void;
   /**
-   * It goes on, and runs the commands that have waited, in order; keys may have expired meanwhile. Does nothing if it is not
-   * frozen.
+   * Lets a frozen process go on: it runs the waiting commands in order; keys may have expired meanwhile. Does nothing if the
+   * process is not frozen.
    */
   thaw(): void;
-  /** FLUSHALL. @throws RedlockError killed */
+  /** Deletes all keys, as FLUSHALL does. @throws RedlockError `INVALID_ARGUMENT`: the process is dead */
   flush(): void;
 }
 
-/** At least one master. */
+/** All masters: at least one. */
 export type MemoryMasterList = readonly [MemoryMaster, ...MemoryMaster[]];
 
 const MOST_MASTERS = 99;
@@ -87,7 +91,7 @@ const WALL_US = 1_790_000_000_000_000;
  * ```
  */
 export class MemoryMasters {
-  /** All masters, in the order of their numbers. */
+  /** All masters, by number. */
   readonly list: MemoryMasterList;
   readonly #masters: readonly Master[];
   readonly #clock: Clock;
@@ -113,11 +117,10 @@ export class MemoryMasters {
   }
 
   /**
-   * An instance over all masters; each instance is a client of its own.
+   * Makes an instance over all masters. Each instance is a separate client.
    *
-   * It keeps the process alive while a call is under way, and while a lease that is not renewed has a listener to its end; an
-   * instance that a failed test left open does not. If nothing else keeps the process alive, as in a test of node:test that
-   * awaits the loss of a renewed lease, set a timer of your own meanwhile.
+   * A call under way keeps the process alive, as does an unrenewed lease whose signal was read. An open instance does not, nor
+   * does a renewed lease: a test under `node:test` that awaits only the loss of a renewed lease needs a timer of its own.
    *
    * @throws RedlockError `INVALID_ARGUMENT` · `CLOSED`
    */
@@ -136,7 +139,7 @@ export class MemoryMasters {
     return redlock;
   }
 
-  /** Closes every instance that it made, and frees their locks. Returns the same promise each time. */
+  /** Closes all instances of `redlock()`, and releases their locks. Returns the same promise each time. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -370,10 +373,10 @@ function resolveTime(options: MemoryMastersOptions): { readonly clock: Clock; re
     return { clock: monotonicClock(), timers: new SocketlessTimers() };
   }
   if (!hasMethods<Clock>(clock, ['now', 'recent', 'inTurn', 'earliest'])) {
-    throw invalidArgument('clock', clock, 'a clock (now, recent, inTurn, earliest) where timers are given');
+    throw invalidArgument('clock', clock, 'a clock (now, recent, inTurn, earliest) if you give timers');
   }
   if (!hasMethods<Timers>(timers, ['wait', 'deadline', 'background'])) {
-    throw invalidArgument('timers', timers, 'timers (wait, deadline, background) where a clock is given');
+    throw invalidArgument('timers', timers, 'timers (wait, deadline, background) if you give a clock');
   }
   return { clock, timers };
 }

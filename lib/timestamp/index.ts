@@ -1,4 +1,4 @@
-/** `quorate/timestamp`: the lock of SETNX and GETSET that programs in other languages run, beside them. */
+/** `quorate/timestamp`: locks by SETNX and GETSET, beside programs in other languages that use the same keys. */
 export { TimestampLock, type TimestampInspection, type TimestampRoutine } from './lock.js';
 export type { TimestampUnit } from './instant.js';
 export type { TimestampLease } from './public.js';

@@ -7,7 +7,7 @@
  */
 import { INSTANT_BOUNDS } from '../protocol/lua/instant-bounds.js';
 
-/** The unit in which programs on one key count: all of them must use the same. */
+/** The unit of the instants on the keys: all programs on a key must use the same. */
 export type TimestampUnit = 's' | 'ms';
 
 export const UNIT_MS: Readonly<Record<TimestampUnit, number>> = Object.freeze({ s: 1_000, ms: 1 });

@@ -39,15 +39,15 @@ export type TimestampInspection =
   | {
       /** The key. */
       readonly resource: string;
-      /** Nobody holds it: there is no key, or its instant is over. */
+      /** Nobody holds the lock: there is no key, or its instant has passed. */
       readonly state: 'free';
     }
   | {
       /** The key. */
       readonly resource: string;
-      /** Somebody holds it. */
+      /** Somebody holds the lock. */
       readonly state: 'held';
-      /** How long until it may be taken over, by this client's clock. Milliseconds. */
+      /** The time until others may take the lock over, by this client's clock. Milliseconds. */
       readonly remainingMs: number;
     }
   | {
@@ -61,7 +61,7 @@ export type TimestampInspection =
       readonly resource: string;
       /** The server gave no clear answer. */
       readonly state: 'unknown';
-      /** What the server, the connection or the node timeout said. */
+      /** Why: the error of the server, of the connection, or of the node timeout. */
       readonly cause: Error;
     };
 
@@ -77,7 +77,7 @@ export type TimestampInspection =
  * ```
  */
 export class TimestampLock {
-  /** The options in force, defaults filled in. */
+  /** The options in force, with defaults filled in. */
   readonly options: ResolvedTimestampOptions;
   readonly #environment: TimestampEnvironment;
   readonly #keeper: TimestampKeeper;
@@ -96,7 +96,7 @@ export class TimestampLock {
   }
 
   /**
-   * Acquires the lock, and tries again within `waitMs`, after waits drawn around `pollMs`.
+   * Acquires the lock. Retries for up to `waitMs`, after random waits of about `pollMs`.
    *
    * @throws RedlockError `LOCK_TAKEN`, `WRONG_KIND`: the key holds no instant of this unit · `NO_QUORUM`: the server gave no
    *   clear answer · `MISCONFIGURED`, `VALIDITY_EXPIRED`, `ABORTED`, `INVALID_ARGUMENT`
@@ -110,7 +110,7 @@ export class TimestampLock {
     );
   }
 
-  /** One attempt, whatever `waitMs` says; null when another holds it. @throws RedlockError as `acquire` does */
+  /** Makes one attempt, without waiting. Resolves with null if others hold the lock. @throws RedlockError as `acquire` does */
   async tryAcquire(
     resource: string,
     options: TimestampTryOptions = NO_OPTIONS,
@@ -121,9 +121,9 @@ export class TimestampLock {
   }
 
   /**
-   * Runs the routine while holding the lock, renews it meanwhile (unless `renew: false`), and releases it. Returns what the
-   * routine returned and throws what it threw, even if the lease was lost in between: `lease.signal` notifies the routine of
-   * that, and `LOCK_LOST` notifies the caller if `onLoss` is `throw`.
+   * Acquires the lock, runs the routine, renews the lease while the routine runs (unless `renew: false`), and releases it.
+   * Settles as the routine does, even if the lease was lost meanwhile: `lease.signal` shows the loss to the routine, and with
+   * `onLoss: 'throw'` the call rejects with `LOCK_LOST`.
    *
    * @throws RedlockError as `acquire` does · `LOCK_LOST`: with `onLoss: 'throw'`
    */

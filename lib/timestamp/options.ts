@@ -10,7 +10,7 @@ export type TimestampMethod = 'script' | 'commands';
 /** Options of a lock that a call can override. */
 interface SharedOptions {
   /**
-   * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. It has no effect on
+   * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. Has no effect on
    * `tryAcquire`. @default 10_000
    */
   readonly waitMs?: number | undefined;
@@ -23,9 +23,9 @@ export interface TimestampLockOptions extends SharedOptions {
   /** The unit of the other programs on these keys. @default 's' */
   readonly unit?: TimestampUnit | undefined;
   /**
-   * `script`: each step is one Lua script, and release and extension compare and write in one. `commands`: `SETNX`,
-   * `GET`, `GETSET` and `DEL` alone, for servers and proxies without scripts (in a database other than 0, each in a
-   * script that selects it). @default 'script'
+   * `script`: each step is one Lua script, so a release or an extension compares and writes in one step. `commands`: only
+   * `SETNX`, `GET`, `GETSET` and `DEL`, for servers and proxies without scripts (in a database other than 0, each command is
+   * in a script that selects the database). @default 'script'
    */
   readonly method?: TimestampMethod | undefined;
   /**
@@ -34,14 +34,14 @@ export interface TimestampLockOptions extends SharedOptions {
    */
   readonly ttlMs?: number | undefined;
   /**
-   * The wait between two attempts, on average: each is drawn from half of it to half as much again. Milliseconds, at
-   * least 1.
+   * The average wait between two attempts. Each wait is random, between half of it and one and a half times it. Milliseconds,
+   * at least 1.
    * @default 100
    */
   readonly pollMs?: number | undefined;
   /**
-   * How far the wall clocks of two machines may be apart. A holder gives up this long before the end of its ttl, and takes
-   * over others' locks this much later. Milliseconds, from 0 up to, not including, `ttlMs`.
+   * How far the wall clocks of two machines may be apart. A lease ends this long before its ttl has passed, and a client takes
+   * over others' locks this much later. Milliseconds, from 0 to less than `ttlMs`.
    * @default min(ttlMs / 10, 100)
    */
   readonly clockMarginMs?: number | undefined;
@@ -67,10 +67,7 @@ export interface TimestampAcquireOptions extends SharedOptions {
 /** Options of a timestamp lock's `using`. */
 export interface TimestampUsingOptions extends TimestampAcquireOptions, LossOptions {}
 
-/**
- * The defaults of the options of timestamp locks that have a fixed one: those of the well-known algorithm. Times in
- * milliseconds.
- */
+/** The fixed defaults of timestamp locks: those of the well-known algorithm. Times in milliseconds. */
 export const TIMESTAMP_DEFAULTS = Object.freeze({
   /** Of `unit`. */
   unit: 's',
@@ -90,7 +87,7 @@ export const TIMESTAMP_DEFAULTS = Object.freeze({
   nodeTimeoutMs: 200,
 } satisfies TimestampLockOptions);
 
-/** The options of a timestamp lock as they are in force, every default filled in: `lock.options`. Frozen. */
+/** `lock.options`: the options of a timestamp lock that are in force, with every default filled in. Frozen. */
 export interface ResolvedTimestampOptions {
   /** The unit of the other programs on these keys. */
   readonly unit: TimestampUnit;
@@ -100,9 +97,9 @@ export interface ResolvedTimestampOptions {
   readonly ttlMs: number;
   /** How long `acquire` goes on trying. Milliseconds; 0 for one attempt, `Infinity` without end. */
   readonly waitMs: number;
-  /** The wait between two attempts, on average. Milliseconds. */
+  /** The average wait between two attempts. Milliseconds. */
   readonly pollMs: number;
-  /** Whether `acquire` and `tryAcquire` renew. `using` does, unless a call says otherwise. */
+  /** Whether `acquire` and `tryAcquire` renew. `using` renews unless the call sets `renew: false`. */
   readonly renew: boolean;
   /** How far the wall clocks of two machines may be apart. Milliseconds. */
   readonly clockMarginMs: number;

@@ -1,8 +1,8 @@
-/** What the holder of a timestamp lock has, as users see it: an interface, so that a test can use a fake. */
+/** The lease of a timestamp lock as users see it. It is an interface: a test can use a fake. */
 import type { AnyLease } from '../lease/public.js';
 
 /**
- * A timestamp lock in its holder's hands. It has neither token nor fence: the protocol has neither.
+ * A timestamp lock in its holder's hands. It has no token and no fencing token, since the protocol has none.
  *
  * @example
  * ```ts
@@ -16,24 +16,25 @@ import type { AnyLease } from '../lease/public.js';
  */
 export interface TimestampLease extends AnyLease {
   /**
-   * Aborts when the lease is lost: by the end of its validity at the latest, or in the first timer phase after an event
-   * loop that was stalled. Its reason is the `RedlockError` (`LOCK_LOST`). A release does not abort it.
+   * Aborts when the lease is lost: by the end of its validity at the latest, or in the first timer phase after the event loop
+   * was stalled. The reason is a `RedlockError` with code `LOCK_LOST`. A release does not abort the signal.
    */
   readonly signal: AbortSignal;
 
   /**
-   * Makes the lease live for `ttlMs` from now; it is never shortened.
+   * Extends the lease to `ttlMs` from now. Never shortens it.
    *
-   * @param ttlMs  milliseconds, whole units of the lock's `unit`; the lease's own ttl if it is omitted
-   * @throws RedlockError `NO_QUORUM` or `MISCONFIGURED`: the server did not say, the old validity remains · `LOCK_LOST`: the
-   *   key is no longer its own, or it ended meanwhile · `NOT_HELD`: it was released · `INVALID_ARGUMENT`
+   * @param ttlMs  milliseconds, in whole units of the lock's `unit`; by default the lease's own ttl
+   * @throws RedlockError `NO_QUORUM` or `MISCONFIGURED`: the server gave no clear answer, the old validity remains ·
+   *   `LOCK_LOST`: the key holds another instant, or the lease ended meanwhile · `NOT_HELD`: the lease was released ·
+   *   `INVALID_ARGUMENT`
    */
   extend(ttlMs?: number): Promise<void>;
 
   /**
-   * Gives it back: deletes the key if it is still this lease's own. Resolves when the server confirmed or its timeout is
-   * over; never rejects, and does nothing the second time or after the lease was lost. It is not tried again: an instant is
-   * not a token, and a late second try could meet another's.
+   * Ends the lease, and deletes the key if it still holds this lease's instant. Resolves when the server has confirmed, or
+   * after the node timeout. Never rejects. Does nothing the second time, or after the lease was lost. A release is not
+   * retried: an instant does not identify its holder, and a late retry could delete another holder's lock.
    */
   release(): Promise<void>;
 }

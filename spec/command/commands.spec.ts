@@ -174,11 +174,11 @@ describe(`the command: N=${NODES}, real masters`, function () {
       expect(await one.ends()).to.equal(0);
     });
 
-    further('--limit is for --names alone: 64', async () => {
+    further('--limit works only with --names: 64', async () => {
       const { code, complaints } = await quorate(['status', '--limit', '5', 'x'], { env });
       expect([code, complaints]).to.deep.equal([
         64,
-        'quorate: --limit is for --names alone; see quorate status --help\n',
+        'quorate: --limit works only with --names; see quorate status --help\n',
       ]);
     });
 
@@ -257,7 +257,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
 
     further('--for of a name that nobody holds keeps it, too; --force ends that', async () => {
       const { code, out } = await quorate(['unlock', '--force', '--for', '10m', 'u'], { env });
-      expect([code, out]).to.deep.equal([0, 'u was taken on 0 masters, and is kept from all for 10 min\n']);
+      expect([code, out]).to.deep.equal([0, 'u was taken on 0 masters, and nobody can lock it for 10 min\n']);
       expect(await redlock.tryAcquire('u')).to.equal(null);
       expect((await quorate(['unlock', '--force', 'u'], { env })).code).to.equal(0);
       await (await redlock.acquire('u')).release();
@@ -311,7 +311,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       };
       const no = await answer('');
       expect(no.code).to.equal(1);
-      expect(no.out).to.match(/may go on working until its next renewal fails/);
+      expect(no.out).to.match(/may go on working beside the next one until its next renewal fails/);
       expect((await redlock.inspect('u')).state).to.equal('held');
       expect((await answer('y')).code).to.equal(0);
       expect((await redlock.inspect('u')).state).to.equal('free');
@@ -330,9 +330,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       expect((await quorate(['unlock', '--force', 'data'], { env })).code).to.equal(65);
       expect(await hands[0]?.get('data')).to.equal('text');
       for (const hand of hands) await hand.lpush('list', 'text');
-      expect((await quorate(['unlock', '--force', 'list'], { env })).out).to.equal(
-        'list is held by nobody\n',
-      );
+      expect((await quorate(['unlock', '--force', 'list'], { env })).out).to.equal('nobody holds list\n');
       expect(await hands[0]?.lrange('list', 0, 0)).to.deep.equal(['text']);
       for (const hand of hands) await hand.set('foreign', 'token', 'PX', PATIENT.ttlMs);
       expect((await quorate(['unlock', '--force', 'foreign'], { env })).code).to.equal(0);

@@ -248,14 +248,14 @@ describe(`the command: elections and schedules, N=${NODES}, real masters`, funct
     });
 
     const CASES: readonly (readonly [readonly string[], RegExp])[] = [
-      [['cron', 'x', '--', 'true'], /a name and one expression in quotes are wanted/],
+      [['cron', 'x', '--', 'true'], /give a name and one expression in quotes/],
       [
         ['cron', 'x', '61 * * * *', '--', 'true'],
         /^quorate: cron must be .*; got "61 \* \* \* \*", whose minute cannot be "61"; see .*\n$/,
       ],
       [['cron', 'x', 'every 1s', 'sync', '--all'], /put -- before "sync"/],
-      [['cron', 'x', 'every', '1s', '--', 'true'], /a name and one expression in quotes are wanted/],
-      [['cron', 'x', 'every', '1s', 'true'], /a name and one expression in quotes are wanted/],
+      [['cron', 'x', 'every', '1s', '--', 'true'], /give a name and one expression in quotes/],
+      [['cron', 'x', 'every', '1s', 'true'], /give a name and one expression in quotes/],
       [['elect', 'boss', './scheduler', '--port', '80'], /put -- before "\.\/scheduler"/],
       [['cron', 'x', 'every 5', '--', 'true'], /the period must be a time such as/],
       [['cron', 'x', 'every 0s', '--', 'true'], /every must be/],

@@ -327,7 +327,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
       hasMasters: false,
     });
     expect(code).to.equal(69);
-    expect(complaints).to.match(/^quorate: [^\n]*ECONNREFUSED[^\n]*quorate doctor looks into it\n$/);
+    expect(complaints).to.match(/^quorate: [^\n]*ECONNREFUSED[^\n]*run quorate doctor to find the cause\n$/);
     expect(existsSync(file)).to.equal(false);
   });
 
@@ -344,14 +344,14 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     const CASES: readonly (readonly [readonly string[], RegExp])[] = [
       [['run'], /a name is missing/],
       [['run', 'r'], /a command is missing: quorate run NAME -- COMMAND/],
-      [['run', 'r', 'q', '--', 'true'], /one name is wanted, and "q" is another/],
+      [['run', 'r', 'q', '--', 'true'], /give one name only: "q" is a second one/],
       [['run', 'r', 'echo', 'hi'], /put -- before "echo": quorate run NAME -- COMMAND \[ARGUMENT\]\.\.\.;/],
       [['run', '--no-wait', 'r', 'ls', '-l'], /put -- before "ls"/],
       [
         ['run', 'r', '--ttl', '5', '--', 'true'],
         /--ttl must be a time such as 500ms, 10s, 2m or 1h, and not "5"/,
       ],
-      [['run', 'r', '--ttl', '--', 'true'], /--ttl wants a value: --ttl TIME/],
+      [['run', 'r', '--ttl', '--', 'true'], /--ttl needs a value: --ttl TIME/],
       [['run', 'r', '--ttl', '100ms', '--', 'true'], /--ttl must be 1s or more/],
       [
         ['run', 'r', '--ttl', '6s', '--kill-after', '3s', '--', 'true'],

@@ -66,13 +66,13 @@ describe('the command: which masters', () => {
   it('no masters at all: 64, and what to do', () => {
     const { exitCode, message } = failure(() => settingsOf(argumentsOf(), nowhere()));
     expect(exitCode).to.equal(64);
-    expect(message).to.match(/^no masters are named: set QUORATE_NODES=.* or start some by quorate up$/);
+    expect(message).to.match(/^no masters are named: set QUORATE_NODES=.* or start some with quorate up$/);
   });
 
   const CASES: readonly (readonly [string, string, RegExp])[] = [
-    ['no JSON', '{"nodes": ["redis://:sesame@a:1"', /it is no JSON$/],
-    ['no object', '[]', /it is no object$/],
-    ['an unknown name', '{"node": []}', /"node" is not known: it has nodes and options$/],
+    ['no JSON', '{"nodes": ["redis://:sesame@a:1"', /it is not JSON$/],
+    ['no object', '[]', /it is not an object$/],
+    ['an unknown name', '{"node": []}', /"node" is not a setting: use nodes and options$/],
     ['no nodes', '{"nodes": []}', /nodes must be a list of URLs or ioredis options$/],
     ['odd options', '{"nodes": ["redis://a:1"], "options": 5}', /options must be an object$/],
   ];

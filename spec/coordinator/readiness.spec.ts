@@ -292,7 +292,7 @@ describe('maxWaiters', () => {
       await time.advance(100);
       const { attempts, code, message, tally } = await third;
       expect([code, attempts]).to.deep.equal(['LOCK_TAKEN', 1]);
-      expect(message).to.contain('2 calls of this instance wait already (maxWaiters)');
+      expect(message).to.contain('2 calls of this instance already wait (maxWaiters)');
       expect(tally.map(({ outcome }) => outcome)).to.include('refused');
       void holder.release();
       await time.advance(2_000);

@@ -172,7 +172,7 @@ describe('restart guard: to the millisecond', () => {
     masters[2]?.replies.push([7, 0, 0]);
     const { nodes } = await redlock.bootstrap();
     expect(nodes.map(({ state }) => state)).to.deep.equal(['declared', 'declared', 'unknown']);
-    expect(nodes[2]).to.have.nested.property('cause.message', 'a reply that no master gives to this request');
+    expect(nodes[2]).to.have.nested.property('cause.message', 'the reply does not fit the request');
     for (const master of masters.slice(1)) master.replies.push([7, 0, 0]);
     expect((await rejection(redlock.bootstrap())).code).to.equal('NO_QUORUM');
   });

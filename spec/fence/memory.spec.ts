@@ -37,7 +37,7 @@ describe('MemoryFence', () => {
     const error = thrown(() => guard.check('r', 17));
     expect([error.code, error.message, error.resources]).to.deep.equal([
       'STALE_FENCE',
-      'fence 17 for "r" is stale: 19 was accepted.',
+      'fencing token 17 for "r" is stale: 19 was accepted.',
       ['r'],
     ]);
   });

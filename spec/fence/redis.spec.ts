@@ -76,7 +76,7 @@ describe('RedisFence on real servers', () => {
       const error = await rejection(guard.check('r', NOW));
       expect([error.code, error.message, error.resources]).to.deep.equal([
         'STALE_FENCE',
-        `fence ${NOW} for "r" is stale: ${NOW + 1} was accepted.`,
+        `fencing token ${NOW} for "r" is stale: ${NOW + 1} was accepted.`,
         ['r'],
       ]);
     });
@@ -163,7 +163,7 @@ describe('RedisFence on real servers', () => {
       const error = await rejection(new RedisFence(redis).accepts('r', NOW));
       expect([error.code, error.message, error.resources]).to.deep.equal([
         'WRONG_KIND',
-        `the key "${KEY}" holds something that is no fence.`,
+        `the key "${KEY}" holds something that is not a fencing token.`,
         ['r'],
       ]);
       expect(error.cause).to.be.instanceOf(Error).with.property('message').that.contains('holds no fence');

@@ -108,7 +108,7 @@ for (const kind of [POSTGRES, SQLITE]) {
       expect(query.sent).to.have.length(5);
       expect([error.code, error.message, error.resources]).to.deep.equal([
         'STALE_FENCE',
-        'fence 4 for "r" is stale: 6 was accepted.',
+        'fencing token 4 for "r" is stale: 6 was accepted.',
         ['r'],
       ]);
     });
@@ -238,7 +238,9 @@ describe('SqlFence on PostgreSQL: columns of another type', () => {
     await withColumn('bigint');
     await POSTGRES.run("INSERT INTO quorate_fences VALUES ('r', 9223372036854775807)");
     const error = await rejection(guard.check(POSTGRES.query, 'r', NOW));
-    expect(error.message).to.equal(`fence ${NOW} for "r" is stale: 9223372036854775807 was accepted.`);
+    expect(error.message).to.equal(
+      `fencing token ${NOW} for "r" is stale: 9223372036854775807 was accepted.`,
+    );
   });
 
   it('a text with a NUL, which PostgreSQL does not take: an error, and nothing is written', async () => {
@@ -269,8 +271,8 @@ describe('SqlFence on SQLite: columns of another type', () => {
     const error = await rejection(guard.check(SQLITE.query, 'r', NOW));
     expect([error.code, error.message]).to.deep.equal([
       'WRONG_KIND',
-      `fence ${NOW} for "r" was not accepted, yet the table quorate_fences (resource text PRIMARY KEY, ` +
-        'fence bigint NOT NULL) holds "text"; does the query function give the rows of RETURNING?',
+      `fencing token ${NOW} for "r" was not accepted, yet the table quorate_fences (resource text PRIMARY KEY, ` +
+        'fence bigint NOT NULL) holds "text"; does the query function return the rows of RETURNING?',
     ]);
   });
 });
@@ -320,7 +322,7 @@ describe('SqlFence and the query function', () => {
     it(`${JSON.stringify(result) ?? 'undefined'}: INVALID_ARGUMENT, never accepted`, async () => {
       const error = await rejection(guard.accepts(gives(result), 'r', 5));
       expect(error.code).to.equal('INVALID_ARGUMENT');
-      expect(error.message).to.match(/^query must give its rows, or \{ rows \}; got /);
+      expect(error.message).to.match(/^query must return its rows, or \{ rows \}; got /);
     });
   }
 
@@ -329,7 +331,7 @@ describe('SqlFence and the query function', () => {
       for (const row of [{ fence }, [fence]]) {
         const error = await rejection(guard.accepts(gives([row]), 'r', 5));
         expect(error.code).to.equal('WRONG_KIND');
-        expect(error.message).to.contain('fence 5 for "r" came back from the table quorate_fences');
+        expect(error.message).to.contain('fencing token 5 for "r" came back from the table quorate_fences');
       }
     });
   }
@@ -343,7 +345,7 @@ describe('SqlFence and the query function', () => {
   it('a driver that drops the rows of RETURNING: check finds it out', async () => {
     const query: SqlQuery = () => [];
     const error = await rejection(guard.check(query, 'r', 5));
-    expect([error.code, /does the query function give the rows/.test(error.message)]).to.deep.equal([
+    expect([error.code, /does the query function return the rows/.test(error.message)]).to.deep.equal([
       'WRONG_KIND',
       true,
     ]);

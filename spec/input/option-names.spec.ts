@@ -71,7 +71,7 @@ describe("redlock's options are refused, with their counterparts here", () => {
   ];
   for (const [name, now] of moved) {
     it(`${name}: ${now}`, async () => {
-      const text = `${name} (1) is not an option here: what redlock calls ${name} is ${now}. Known: `;
+      const text = `${name} (1) is not an option here: use ${now}. Known: `;
       expect(said(name)).to.equal(`${text}${INSTANCE}.`);
       const { redlock } = fakeCluster(3);
       expect((await rejection(redlock.acquire('r', { [name]: 1 }))).message.startsWith(text)).to.equal(true);
@@ -81,7 +81,7 @@ describe("redlock's options are refused, with their counterparts here", () => {
   for (const name of ['acquireScript', 'extendScript', 'releaseScript', 'lockScript', 'unlockScript', 'db']) {
     it(`${name}: nothing`, () => {
       expect(said(name)).to.contain(
-        ` is not an option here: nothing takes the place of redlock's ${name}. Known: `,
+        ` is not an option here: quorate has no option for redlock's ${name}. Known: `,
       );
     });
   }
@@ -89,7 +89,7 @@ describe("redlock's options are refused, with their counterparts here", () => {
   it('driftFactor is set for an instance, also where redlock takes it in a call', async () => {
     const { redlock } = fakeCluster(3);
     expect((await rejection(redlock.acquire('r', { driftFactor: 0.02 } as object))).message).to.match(
-      /^driftFactor \(0\.02\) is not an option here: it is set for a whole instance\. Known: /,
+      /^driftFactor \(0\.02\) is not an option here: set it for the whole instance\. Known: /,
     );
   });
 
@@ -101,7 +101,7 @@ describe("redlock's options are refused, with their counterparts here", () => {
   });
 });
 
-describe("a number in place of options, as redlock's duration: say { ttlMs }", () => {
+describe("a number in place of options, as redlock's duration: use { ttlMs }", () => {
   const run = (): void => undefined;
   type Loose = Record<'acquire' | 'tryAcquire' | 'using', (...args: unknown[]) => Promise<unknown>>;
   const locks: [string, (redlock: Redlock) => unknown][] = [
@@ -111,7 +111,7 @@ describe("a number in place of options, as redlock's duration: say { ttlMs }", (
     ['write lock', (redlock) => redlock.readWriteLock('r').write],
     ['semaphore', (redlock) => redlock.semaphore('r', 2)],
   ];
-  const text = 'options must be an object; got 1000: say { ttlMs: 1000 }.';
+  const text = 'options must be an object; got 1000: use { ttlMs: 1000 }.';
 
   it('redlock itself', async () => {
     const redlock = fakeCluster(3).redlock as unknown as Loose;

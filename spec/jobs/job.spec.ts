@@ -367,7 +367,7 @@ describe('job', () => {
       ['every', { every: 0 }, /^every must be .* got 0/],
       ['a cron expression', { cron: '61 * * * *' }, /^cron must be a cron expression; got "61/],
       ['a time zone', { cron: '* * * * *', timeZone: 'Mars/Olympus' }, /^timeZone must be/],
-      ['a time zone without cron', { every: 1_000, timeZone: 'UTC' }, /^timeZone must be left out/],
+      ['a time zone without cron', { every: 1_000, timeZone: 'UTC' }, /^timeZone must be omitted/],
       ['missed', { ...SECOND, missed: 'some' }, /^missed must be/],
       ['missedMost', { ...SECOND, missedMost: 1_001 }, /^missedMost must be/],
       ['overlap', { ...SECOND, overlap: 'both' }, /^overlap must be/],

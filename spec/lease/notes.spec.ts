@@ -57,7 +57,7 @@ describe('notes: a write', () => {
     expect(error).to.include({ code: 'NO_QUORUM' });
     expect(error?.resources).to.deep.equal(['j']);
     expect(error && brief(error)).to.deep.equal([
-      ...['granted', 'silent', 'a reply that no master gives to this request'],
+      ...['granted', 'silent', 'the reply does not fit the request'],
     ]);
   });
 
@@ -98,7 +98,7 @@ describe('notes: reading', () => {
   });
 
   it('N=3, under a vote: too few have it: what each said is in the error', async () => {
-    const odd = 'a reply that no master gives to this request';
+    const odd = 'the reply does not fit the request';
     expect(await under(OWN, ANOTHERS, SILENT)).to.deep.equal(['NO_QUORUM', 'granted', 9_000, 'silent']);
     expect(await under(OWN, NOBODYS, ODD)).to.deep.equal([
       'NO_QUORUM',

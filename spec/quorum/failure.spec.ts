@@ -83,12 +83,12 @@ describe('the error of an attempt that failed: its text', () => {
     [
       'wrongType',
       [GRANTED, refused({ isWrongType: true })],
-      '"r" holds something that is no lock of this kind: 1 of 2 masters granted, 2 needed; m2 refused (the key is of another type).',
+      '"r" holds something else than this kind of lock: 1 of 2 masters granted, 2 needed; m2 refused (the key is of another type).',
     ],
     [
       'quarantined',
       [quarantined(70)],
-      'masters that may have forgotten votes give none for "r": 0 of 1 masters granted, 1 needed; m1 quarantined (for 70 ms).',
+      'masters that may have forgotten votes abstain for "r": 0 of 1 masters granted, 1 needed; m1 quarantined (for 70 ms).',
     ],
     [
       'misconfigured',

@@ -207,7 +207,7 @@ describe('round: when it is over', () => {
     round.onFailure(nodes[1], cause);
     const [first, second] = round.outcomes;
     expect([first?.kind, second]).to.deep.equal(['unknown', unknown(cause)]);
-    expect(first?.kind === 'unknown' && first.cause.message).to.match(/ no master gives .*string/);
+    expect(first?.kind === 'unknown' && first.cause.message).to.match(/ does not fit the request: .*string/);
   });
 });
 

@@ -16,9 +16,9 @@ import { type Fleet, type Patient, startFleet } from './support/fleet.js';
 const NO_ANSWER =
   /unknown \(not connected(?: within \d+ ms)?: no answer to the TLS handshake, as from a port without TLS \(redis:\/\/\)\)\./;
 const HUNG_UP =
-  /unknown \(not connected: hung up on before any answer, as by a port for TLS \(rediss:\/\/\)\)\.$/;
-const NO_TLS = /unknown \(not connected: what listens there does not speak TLS \(redis:\/\/\)\)\.$/;
-const SPEAKS_TLS = /unknown \(not connected: what listens there speaks TLS \(rediss:\/\/\)\)\.$/;
+  /unknown \(not connected: the server hung up before any answer, as a TLS port does \(rediss:\/\/\)\)\.$/;
+const NO_TLS = /unknown \(not connected: the server there does not speak TLS \(redis:\/\/\)\)\.$/;
+const SPEAKS_TLS = /unknown \(not connected: the server there speaks TLS \(rediss:\/\/\)\)\.$/;
 
 const QUICK = { nodeTimeoutMs: 100 } as const;
 

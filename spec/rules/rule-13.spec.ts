@@ -123,7 +123,7 @@ const calls: [string, Call, RegExp][] = [
   [
     'acquire with a number for options',
     (redlock) => redlock.acquire('r', 5),
-    /^options .*got 5: say \{ ttlMs: 5 \}\.$/,
+    /^options .*got 5: use \{ ttlMs: 5 \}\.$/,
   ],
   ['acquire with null for options', (redlock) => redlock.acquire('r', null), /^options .*got null\.$/],
   [

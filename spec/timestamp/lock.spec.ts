@@ -95,7 +95,7 @@ describe('timestamp lock: acquire', () => {
         bench.server.set('r', content, 'none');
         const error = await rejection(bench.lock({ method }).acquire('r'));
         expect(error.code).to.equal('WRONG_KIND');
-        expect(error.message).to.match(/holds something that is no lock/);
+        expect(error.message).to.match(/holds something else than this kind of lock/);
         expect(error.message).to.not.contain('secret');
         expect((await rejection(bench.lock({ method }).tryAcquire('r'))).code).to.equal('WRONG_KIND');
         expect(bench.server.value('r')).to.equal(content);

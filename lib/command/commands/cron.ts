@@ -48,7 +48,7 @@ export async function cron(args: Arguments, command: readonly string[]): Promise
 
 function operandsOf(args: Arguments): readonly string[] {
   if (args.operands.length === 2) return args.operands;
-  throw misuse("a name and one expression in quotes are wanted, as in report '0 6 * * *'", args.command);
+  throw misuse("give a name and one expression in quotes, such as report '0 6 * * *'", args.command);
 }
 
 /** The library checks the expression, the time zone and the spans. */
@@ -56,7 +56,7 @@ function optionsOf(args: Arguments, expression: string, { ttlMs }: HoldingTimes)
   const [, period] = EVERY.exec(expression) ?? [];
   const timeZone = args.text('time-zone');
   if (period !== undefined && timeZone !== undefined)
-    throw misuse('--time-zone is for cron expressions alone', args.command);
+    throw misuse('--time-zone works only with a cron expression', args.command);
   const timing =
     period === undefined ? { cron: expression, timeZone } : { every: args.readTime('the period', period) };
   return {
@@ -99,7 +99,7 @@ function tellOf(job: Job<void>, isQuiet: boolean): void {
   job.on('failed', ({ scheduledAt, error }) => tell(scheduledAt, `failed: ${textOf(error)}`));
   job.on('missed', ({ scheduledAt, reason }) => tell(scheduledAt, `missed: ${reason}`));
   job.on('otherSchedule', ({ other, own }) =>
-    complain(`${job.name}: another schedule has this name: ${other}, and here it is ${own}`),
+    complain(`${job.name}: another schedule has this name: ${other} (here: ${own})`),
   );
   job.on('skipped', ({ scheduledAt, reason, error }) => {
     if (reason !== 'done') tell(scheduledAt, `skipped: ${error === undefined ? reason : textOf(error)}`);

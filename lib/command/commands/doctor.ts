@@ -40,9 +40,9 @@ function shown({ nodes, findings, rights, rightsToDiagnose, verdict }: Diagnosis
       ? coloured('Nothing was found: these masters are fit for locks.', 'green')
       : `Verdict: ${verdict}.`,
     '',
-    'The smallest rights for what this does:',
+    'The smallest rights that this needs:',
     `  ACL SETUSER locker reset on '>password' ${quoted(rights)}`,
-    `The doctor asks besides: ${rightsToDiagnose.join(' ')}`,
+    `The doctor also needs: ${rightsToDiagnose.join(' ')}`,
   ].join('\n');
 }
 

@@ -30,7 +30,8 @@ export async function status(args: Arguments): Promise<number> {
   const isWhole = args.operands.length === 0;
   const name = isWhole ? undefined : args.name();
   const limit = args.count('limit', 1, MOST_NAMES) ?? NAMES;
-  if (args.has('limit') && pattern === undefined) throw misuse('--limit is for --names alone', args.command);
+  if (args.has('limit') && pattern === undefined)
+    throw misuse('--limit works only with --names', args.command);
   if (args.has('watch') && args.has('json'))
     throw misuse('--watch and --json exclude each other', args.command);
   const connection = connect(settingsOf(args));
@@ -144,7 +145,7 @@ async function showNames(connection: Connection, { pattern, limit, isJson }: Nam
   );
   const answers = found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   if (answers.length === 0)
-    throw new Failure('no master answers; quorate doctor looks into it', EXIT.noQuorum);
+    throw new Failure('no master answers; run quorate doctor to find the cause', EXIT.noQuorum);
   const names = [...new Set(answers.flatMap((set) => [...set]))].sort().slice(0, limit);
   const locks: Seen[] = [];
   for (let i = 0; i < names.length; i += AT_ONCE)

@@ -32,9 +32,9 @@ export async function unlock(args: Arguments): Promise<number> {
   const name = args.name();
   const isForced = args.has('force');
   const forMs = args.timeMs('for');
-  if (forMs === 0) throw misuse('--for must be longer than nothing', args.command);
+  if (forMs === 0) throw misuse('--for must be longer than 0s', args.command);
   if (!isForced && !process.stdin.isTTY)
-    throw misuse('it asks, and there is no terminal to answer on: say --force', args.command);
+    throw misuse('there is no terminal to ask on: give --force', args.command);
   const connection = connect(settingsOf(args));
   try {
     const shown = await see(connection, name);
@@ -44,7 +44,7 @@ export async function unlock(args: Arguments): Promise<number> {
     const quorum = quorumOf(clients.length);
     if (seen.length < quorum)
       throw new Failure(
-        `${silent} masters do not answer, so ${name} may be held there; quorate doctor looks into it`,
+        `${silent} masters do not answer, so ${name} may be held there; run quorate doctor to find the cause`,
         EXIT.noQuorum,
       );
     check(name, held, isForced, forMs !== undefined);
@@ -60,7 +60,10 @@ export async function unlock(args: Arguments): Promise<number> {
     }
     const kept = await keepAll(taking, forMs);
     if (kept < quorum)
-      throw new Failure(`${name} is kept on ${kept} masters only: others hold it elsewhere`, EXIT.noQuorum);
+      throw new Failure(
+        `only ${kept} masters keep ${name} from others: it has other holders elsewhere`,
+        EXIT.noQuorum,
+      );
     return report(args, { resource: name, released: taken.length, silent, keptForMs: forMs });
   } finally {
     await connection.close();
@@ -152,7 +155,7 @@ function check(name: string, held: readonly Seen[], isForced: boolean, isKept: b
 async function isWanted(name: string, shown: string): Promise<boolean> {
   print(shown);
   print('');
-  print('Its holder may go on working until its next renewal fails, beside the next one who gets the lock.');
+  print('The holder may go on working beside the next one until its next renewal fails.');
   print('Only a fence that checks fencing tokens keeps its late writes out.');
   const reader = createInterface({ input: process.stdin, output: process.stdout });
   try {
@@ -175,12 +178,12 @@ function report(
   if (args.has('json')) printJson(result);
   else if (keptForMs !== undefined)
     print(
-      `${resource} was taken on ${released} ${mastersOf(released)}, and is kept from all for ${shownTime(keptForMs)}`,
+      `${resource} was taken on ${released} ${mastersOf(released)}, and nobody can lock it for ${shownTime(keptForMs)}`,
     );
-  else if (released === 0) print(`${resource} is held by nobody`);
+  else if (released === 0) print(`nobody holds ${resource}`);
   else
     print(`${resource} was released on ${released} ${mastersOf(released)}; its holder may still be working`);
-  if (silent > 0) complain(`${silent} of the masters did not answer: a vote there ends with its ttl`);
+  if (silent > 0) complain(`${silent} of the masters did not answer: votes there end by their ttl`);
   return EXIT.done;
 }
 

@@ -25,7 +25,7 @@ export function holdingTimes(
   atMostMs: number = Infinity,
 ): HoldingTimes {
   if (process.platform === 'win32')
-    throw new Failure('commands run in process groups, which Windows has not', EXIT.system);
+    throw new Failure('quorate runs commands in process groups, which Windows does not have', EXIT.system);
   if (command.length === 0)
     throw misuse(
       `a command is missing: quorate ${args.command} ${entryOf(args.command)?.operands}`,

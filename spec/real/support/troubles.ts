@@ -234,7 +234,7 @@ export const TROUBLES: readonly Trouble[] = [
   {
     name: 'a server that is no Redis',
     begin: httpInstead,
-    acquire: noQuorum(/not connected: what listens there/),
+    acquire: noQuorum(/not connected: the server there/),
   },
   {
     name: 'a plain client to a TLS port',
@@ -242,7 +242,7 @@ export const TROUBLES: readonly Trouble[] = [
       patient.reroute(patient.tlsPort);
       return Promise.resolve(() => patient.reroute());
     },
-    acquire: noQuorum(/not connected: hung up on before any answer.*rediss/),
+    acquire: noQuorum(/not connected: the server hung up before any answer.*rediss/),
   },
   {
     name: 'TLS with a certificate that is not trusted',
