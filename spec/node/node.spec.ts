@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { LoopTurn } from '../../lib/node/batch.js';
 import { Node, type Sink, type Withdrawn } from '../../lib/node/node.js';
-import { EXTEND } from '../../lib/protocol/lua/scripts.js';
+import { BATCH } from '../../lib/protocol/lua/scripts.js';
 import { SILENT_WINDOW, WINDOW } from '../../lib/node/send-window.js';
 import {
   extension,
@@ -75,7 +75,7 @@ function environment(turn?: LoopTurn): Ground {
   return { time, master, node, send, claims };
 }
 
-const names = (master: FakeMaster): string[] => master.sent.map(({ name }) => name);
+const names = (master: FakeMaster): string[] => master.sent.map(({ command }) => command.name);
 
 describe('node: one master', () => {
   it('sends at once behind no more than one other; what comes behind more goes in one call at the end of the turn of the event loop', async () => {
@@ -246,7 +246,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
   for (const [title, request] of cases) {
     it(`${title} is sent again, whole, and its answer is the answer`, async () => {
       const { master, node, send } = environment();
-      node.introductions.introduces(EXTEND);
+      node.introductions.introduces(BATCH);
       master.knowsScripts = false;
       const notes = send(request);
       await settle();

@@ -7,20 +7,7 @@ import { validUntilMs } from '../../lib/protocol/validity.js';
 import { plainScope } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
-import {
-  argsOf,
-  askedAt,
-  hold,
-  kindsOf,
-  type QueueBench,
-  queueBench,
-  MINE,
-  OTHER,
-  queueAs,
-  THIRD,
-  type Waiter,
-  waitIn,
-} from '../support/queue-bench.js';
+import { askedAt, hold, kindsOf, MINE, OTHER, placesOf, queueAs, type QueueBench, queueBench, THIRD, type Waiter, waitIn } from '../support/queue-bench.js';
 
 const TTL_MS = 30_000;
 const FENCED = new SettledScope(['r'], { isFenced: true, marker: undefined, guardMs: -1, kind: MUTEX });
@@ -154,7 +141,7 @@ describe('queue wait: direct hand-over', () => {
     await time.advance(10);
     await queueAs(m1, THIRD, 5);
     await settle();
-    const [, yielded = ''] = /^(\d+)\|/.exec(argsOf(m1, 'yield')[0]?.[0] ?? '') ?? [];
+    const [yielded = ''] = placesOf(m1, 'yield')[0] ?? [];
     expect([m1.value('r'), kindsOf(m1)]).to.deep.equal([`${THIRD}+`, ['queue', 'yield']]);
     for (const serial of [Number(yielded), Number(yielded) - 1])
       m1.connection.tell(`v ${serial} ${Math.floor(time.now())} ${TTL_MS} 0 ${MINE} r`);

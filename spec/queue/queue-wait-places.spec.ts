@@ -5,21 +5,7 @@ import { LONGEST_LIFE_MS } from '../../lib/queue/queue-place.js';
 import { holdReplies, kindOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
-import {
-  argsOf,
-  askedAt,
-  hold,
-  kindsOf,
-  letGo,
-  type QueueBench,
-  queueBench,
-  MINE,
-  OTHER,
-  queueAs,
-  type Waiter,
-  waitIn,
-  type WaiterTerms,
-} from '../support/queue-bench.js';
+import { askedAt, hold, kindsOf, letGo, MINE, OTHER, placesOf, queueAs, type QueueBench, queueBench, type Waiter, type WaiterTerms, waitIn } from '../support/queue-bench.js';
 
 const QUEUE = queueKey('r');
 
@@ -59,7 +45,7 @@ async function lineUp(masters: readonly FakeMaster[], count: number): Promise<vo
 
 /** For how long it asked for a place, each time. */
 const lives = (master: FakeMaster): number[] =>
-  argsOf(master, 'queue').map(([place]) => Number(place?.split('|')[1]));
+  placesOf(master, 'queue').map(([, lifeMs]) => Number(lifeMs));
 
 describe('queue wait: push connections', () => {
   it('a push connection that closes takes its master out; when it opens again, the master is asked again, with the same ticket', async () => {
