@@ -45,7 +45,7 @@ type LoneKind =
 
 export type EntryKind = BatchedKind | LoneKind;
 
-type Argument =
+export type Argument =
   | 'ttl'
   | 'life'
   | 'proposal'
@@ -87,7 +87,8 @@ interface Form {
 
 const CLAIMED: readonly Argument[] = ['ttl', 'life', 'proposal'];
 
-const FORMS: Readonly<Record<Letter, Form>> = {
+/** By its letter. */
+export const FORMS: Readonly<Record<Letter, Form>> = {
   [ENTRY.claim]: { kind: 'claim', keys: 1, mayCount: true, head: CLAIMED },
   [ENTRY.claimQueued]: { kind: 'claim', keys: 3, mayCount: true, head: CLAIMED },
   [ENTRY.accept]: { kind: 'accept', keys: 2, head: ['life'], rest: 'fence' },

@@ -2,6 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { Script } from '../../lib/protocol/lua/scripts.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
+import type { LoneEntry } from './lone-entries.js';
 import { byHand } from './real.js';
 
 export interface Server {
@@ -9,6 +10,8 @@ export interface Server {
   /** The id of its process. */
   readonly runId: string;
   run(script: Script, keys: readonly string[], ...args: readonly (string | number)[]): Promise<unknown>;
+  /** Runs an entry as the only one of a batch. @param as  the script as it is to run @returns its reply in full form */
+  runLone(entry: LoneEntry, keys: readonly string[], as?: (script: Script) => Script): Promise<unknown>;
   /** Its wall clock, in µs. */
   micros(): Promise<number>;
   /** What comes of it for a user that may not run that command. */
@@ -90,6 +93,9 @@ export function oneServer(): Server {
       return id;
     },
     run: (script, keys, ...args) => redis().eval(script.source, keys.length, ...keys, ...args),
+    async runLone({ args, replyIn, script }, keys, as = (one) => one) {
+      return replyIn(await redis().eval(as(script).source, keys.length, ...keys, ...args));
+    },
     async micros() {
       const [s, us] = await redis().time();
       return Number(s) * 1_000_000 + Number(us);
