@@ -10,7 +10,7 @@ export interface Server {
   /** The id of its process. */
   readonly runId: string;
   run(script: Script, keys: readonly string[], ...args: readonly (string | number)[]): Promise<unknown>;
-  /** Runs an entry as the only one of a batch. @param as  the script as it is to run @returns its reply in full form */
+  /** An entry as the only one of a batch. @param as  the script as it is to run @returns its reply in full form */
   runLone(entry: LoneEntry, keys: readonly string[], as?: (script: Script) => Script): Promise<unknown>;
   /** Its wall clock, in µs. */
   micros(): Promise<number>;
@@ -31,6 +31,11 @@ end
 local redis = setmetatable({ call = run(server.call), pcall = run(server.pcall) }, { __index = server })
 `;
   return { name, source: clock + source };
+}
+
+/** Makes such scripts. */
+export function clockAt(us: number): (script: Script) => Script {
+  return (script) => atInstant(script, us);
 }
 
 /**
@@ -66,6 +71,16 @@ local redis = setmetatable({ call = noted(plain.call), pcall = noted(plain.pcall
   return { name, source: notes + source };
 }
 
+/** An entry as the only one of a batch, by that client. @returns its reply in full form */
+export async function runLoneOn(
+  client: Redis,
+  { args, replyIn, script }: LoneEntry,
+  keys: readonly string[],
+  as = (one: Script): Script => one,
+): Promise<unknown> {
+  return replyIn(await client.eval(as(script).source, keys.length, ...keys, ...args));
+}
+
 /** Starts it before the specs of this suite and empties it before each; to be called inside `describe`. */
 export function oneServer(): Server {
   let masters: Masters | undefined;
@@ -93,9 +108,7 @@ export function oneServer(): Server {
       return id;
     },
     run: (script, keys, ...args) => redis().eval(script.source, keys.length, ...keys, ...args),
-    async runLone({ args, replyIn, script }, keys, as = (one) => one) {
-      return replyIn(await redis().eval(as(script).source, keys.length, ...keys, ...args));
-    },
+    runLone: (entry, keys, as) => runLoneOn(redis(), entry, keys, as),
     async micros() {
       const [s, us] = await redis().time();
       return Number(s) * 1_000_000 + Number(us);

@@ -4,7 +4,7 @@ import { ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { integers } from '../../../lib/protocol/replies.js';
 import { BOOTSTRAP, CLAIM, type Script, VOUCH } from '../../../lib/protocol/lua/scripts.js';
 import { loneEntry } from '../../support/lone-entries.js';
-import { atInstant, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';
+import { atInstant, clockAt, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';
 
 const HOUR_MS = 3_600_000;
 const MARKER = 'marker';
@@ -19,10 +19,6 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
 
   type As = (script: Script) => Script;
   const sameAs: As = (script) => script;
-  const at =
-    (us: number): As =>
-    (script) =>
-      atInstant(script, us);
   const accept = (fence: number, guard: number, as: As = sameAs): Promise<unknown> =>
     server.runLone(
       loneEntry(ENTRY.accept, 'mine', { fence, life: LIFE, guard }),
@@ -74,12 +70,12 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
 
       it(`${JSON.stringify(granted)}: the period of this process is over; the marker stays`, async () => {
         await mark(0);
-        expect(await vote(HOUR_MS, at(COUNT))).to.deep.equal(granted);
+        expect(await vote(HOUR_MS, clockAt(COUNT))).to.deep.equal(granted);
         expect(await marker()).to.equal(`1|${server.runId}|0|${HOUR_MS}`);
       });
 
       it(`${JSON.stringify(granted)}: period 0 and no marker; none is made`, async () => {
-        expect(await vote(0, at(COUNT))).to.deep.equal(granted);
+        expect(await vote(0, clockAt(COUNT))).to.deep.equal(granted);
         expect(await server.redis.exists(MARKER)).to.equal(0);
       });
 
@@ -113,7 +109,7 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
 
       it(`{-1, 1, 0} 1 ms before the end of the period; ${JSON.stringify(granted)} at its end`, async () => {
         await mark(BEGAN_MS);
-        const voteAt = (us: number): Promise<unknown> => vote(HOUR_MS, at(us));
+        const voteAt = (us: number): Promise<unknown> => vote(HOUR_MS, clockAt(us));
         expect(await voteAt(COUNT - 1)).to.deep.equal([-1, 1, 0]);
         expect(await voteAt(COUNT)).to.deep.equal(granted);
       });
@@ -171,12 +167,12 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
     }
 
     it('accept {3, clock, 0}: nothing up to there is accepted', async () => {
-      for (const fence of [COUNT - 1, COUNT]) expect(await accept(fence, HOUR_MS, at(nowUs))).to.deep.equal([3, nowUs, 0]);
-      expect(await accept(COUNT + 1, HOUR_MS, at(nowUs))).to.deep.equal([1, COUNT + 1, 0]);
+      for (const fence of [COUNT - 1, COUNT]) expect(await accept(fence, HOUR_MS, clockAt(nowUs))).to.deep.equal([3, nowUs, 0]);
+      expect(await accept(COUNT + 1, HOUR_MS, clockAt(nowUs))).to.deep.equal([1, COUNT + 1, 0]);
     });
 
     it('extend: it stays as it is', async () => {
-      expect(await extend(HOUR_MS, at(nowUs))).to.deep.equal([1, 0, 0]);
+      expect(await extend(HOUR_MS, clockAt(nowUs))).to.deep.equal([1, 0, 0]);
       expect(await server.redis.get('c')).to.equal(String(COUNT - 3_000_000));
     });
   });
@@ -266,7 +262,7 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
       const message = (promise: Promise<unknown>): Promise<unknown> =>
         promise.catch((error: Error) => error.message);
       for (const [name, vote] of voters.slice(0, 2))
-        expect(await message(vote(HOUR_MS, at(COUNT))), name).to.match(/OOM/);
+        expect(await message(vote(HOUR_MS, clockAt(COUNT))), name).to.match(/OOM/);
       expect(await message(run(BOOTSTRAP, [MARKER], HOUR_MS, 1))).to.match(/OOM/);
       expect(await server.redis.pttl('a')).to.equal(-1);
       await server.redis.pexpire('a', 60_000);
