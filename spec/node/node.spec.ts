@@ -3,17 +3,11 @@ import { LoopTurn } from '../../lib/node/batch.js';
 import { Node, type Sink, type Withdrawn } from '../../lib/node/node.js';
 import { BATCH } from '../../lib/protocol/lua/scripts.js';
 import { SILENT_WINDOW, WINDOW } from '../../lib/node/send-window.js';
-import {
-  extension,
-  plainClaim,
-  release,
-  type Request,
-  scriptedClaim,
-  undo,
-} from '../../lib/protocol/request.js';
+import { acceptance, extension, plainClaim, release, type Request, scriptedClaim, undo } from '../../lib/protocol/request.js';
 import { keysOf, kindsSentTo, plainScope } from '../support/commands.js';
 import { FakeMaster, serverError } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
+import { READ } from '../../lib/protocol/scope.js';
 
 /** Writes down what it is told. */
 class Notes implements Sink, Withdrawn {
@@ -255,14 +249,16 @@ describe('node: a script that the master does not know (rule 11)', () => {
     });
   }
 
-  it('the first extension carries its source, by each script: it may have no time for a second round trip', async () => {
+  it('the first extension carries the source, by each script: it may have no time for a second round trip', async () => {
     const { master, send } = environment();
     const extend = extension(plainScope('a'), 'token', { ttlMs: 30_000, mayCreate: true });
     send(extend);
     await settle();
     send(extend);
     await settle();
-    expect(names(master)).to.deep.equal(['eval', 'evalsha']);
+    send(extension({ ...plainScope('s'), kind: READ }, 'token', { ttlMs: 30_000, mayCreate: true }));
+    await settle();
+    expect(names(master)).to.deep.equal(['eval', 'evalsha', 'eval']);
     master.manner = 'freeze';
     const calls: string[] = [];
     const call = master.call.bind(master);
@@ -274,7 +270,49 @@ describe('node: a script that the master does not know (rule 11)', () => {
       for (let n = 0; n < 4; n++) send(extend); // the first two go at once
       await settle();
     }
-    expect(calls).to.deep.equal(['evalsha', 'evalsha', 'eval', 'evalsha']);
+    expect(calls).to.deep.equal(['evalsha', 'evalsha', 'evalsha', 'evalsha']); // many go by the same script
+  });
+
+  it('the first extension does so in a call with others as well, whatever that script carried before', async () => {
+    const { claims, master, send } = environment();
+    master.manner = 'freeze';
+    const extend = extension(plainScope('a'), 'token', { ttlMs: 30_000, mayCreate: true });
+    for (const first of [false, true, true]) {
+      claims(4); // the first two go at once
+      if (first) send(extend);
+      await settle();
+    }
+    const calls = new Set(master.sent.map(({ command }) => command));
+    const scripts = [...calls].map(({ name }) => name).filter((name) => name !== 'set');
+    expect(scripts).to.deep.equal(['evalsha', 'eval', 'evalsha']);
+  });
+
+  it('what has no short way is answered as the only entry of a batch: in full, or by an error of its own', async () => {
+    const { claims, master, send } = environment();
+    const extend = extension(plainScope('a'), 'token', { ttlMs: 30_000, mayCreate: true });
+    const done = send(extend);
+    await settle();
+    master.replies.push([0, 7, 0], '!OOM command not allowed', undefined);
+    const refused = send(extend);
+    await settle();
+    const failed = send(extend);
+    await settle();
+    const odd = send(extend);
+    await settle();
+    expect([done, refused, odd].map(({ replies }) => replies)).to.deep.equal([[[1, 0, 0]], [[0, 7, 0]], [undefined]]);
+    expect([failed.replies, failed.failures]).to.deep.equal([[], ['OOM command not allowed']]);
+  });
+
+  it('such a batch of one has no crowd behind it: what its caller sends next goes at once', async () => {
+    const { claims, master, send } = environment();
+    const one = send(acceptance(plainScope('a'), 'token', 7));
+    let sent: string[] = [];
+    one.onReply = () => {
+      claims(1);
+      sent = names(master);
+    };
+    await settle();
+    expect(sent).to.deep.equal(['evalsha', 'set']);
   });
 
   it('a claim is not sent again once nobody waits for it: it would overtake its undo (rule 5)', async () => {
