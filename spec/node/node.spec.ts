@@ -288,7 +288,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
   });
 
   it('what has no short way is answered as the only entry of a batch: in full, or by an error of its own', async () => {
-    const { claims, master, send } = environment();
+    const { master, send } = environment();
     const extend = extension(plainScope('a'), 'token', { ttlMs: 30_000, mayCreate: true });
     const done = send(extend);
     await settle();
