@@ -368,7 +368,13 @@ export class Node {
       ({ request, sink }) => !request.leavesVote || (sink.mayResend ?? sink.isWanted),
     );
     if (isUnknown && again.length > 1)
-      this.#transmitBatch(again, batchCall(again.map(({ request }) => request), true));
+      this.#transmitBatch(
+        again,
+        batchCall(
+          again.map(({ request }) => request),
+          true,
+        ),
+      );
     else {
       for (const ask of again) this.#transmit(ask, isUnknown ? ask.request.whole() : ask.request.command);
     }

@@ -14,8 +14,7 @@ const UNFAIR = { fair: false, ttlMs: 60_000, retry: { minDelayMs: 100, maxDelayM
 const writing = ({ redlock }: { readonly redlock: Redlock }) => redlock.readWriteLock('r').write;
 const reading = ({ redlock }: { readonly redlock: Redlock }) => redlock.readWriteLock('r').read;
 
-const claims = ({ sent }: FakeMaster): number =>
-  sent.filter(({ kind }) => kind === 'rw-claim').length;
+const claims = ({ sent }: FakeMaster): number => sent.filter(({ kind }) => kind === 'rw-claim').length;
 
 /** The one for whom a master keeps others out; empty if there is none. */
 function watchedAt(master: FakeMaster | undefined): string {

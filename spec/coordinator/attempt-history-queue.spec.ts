@@ -10,8 +10,7 @@ import { rejection } from '../support/rejection.js';
 
 const writing = ({ redlock }: { readonly redlock: Redlock }) => redlock.readWriteLock('r').write;
 
-const claims = ({ sent }: FakeMaster): number =>
-  sent.filter(({ kind }) => kind === 'rw-claim').length;
+const claims = ({ sent }: FakeMaster): number => sent.filter(({ kind }) => kind === 'rw-claim').length;
 
 describe('what attempts have learned, and the line', () => {
   for (const [what, options] of [

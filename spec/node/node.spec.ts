@@ -3,7 +3,15 @@ import { LoopTurn } from '../../lib/node/batch.js';
 import { Node, type Sink, type Withdrawn } from '../../lib/node/node.js';
 import { BATCH } from '../../lib/protocol/lua/scripts.js';
 import { SILENT_WINDOW, WINDOW } from '../../lib/node/send-window.js';
-import { acceptance, extension, plainClaim, release, type Request, scriptedClaim, undo } from '../../lib/protocol/request.js';
+import {
+  acceptance,
+  extension,
+  plainClaim,
+  release,
+  type Request,
+  scriptedClaim,
+  undo,
+} from '../../lib/protocol/request.js';
 import { keysOf, kindsSentTo, plainScope } from '../support/commands.js';
 import { FakeMaster, serverError } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
@@ -299,7 +307,11 @@ describe('node: a script that the master does not know (rule 11)', () => {
     await settle();
     const odd = send(extend);
     await settle();
-    expect([done, refused, odd].map(({ replies }) => replies)).to.deep.equal([[[1, 0, 0]], [[0, 7, 0]], [undefined]]);
+    expect([done, refused, odd].map(({ replies }) => replies)).to.deep.equal([
+      [[1, 0, 0]],
+      [[0, 7, 0]],
+      [undefined],
+    ]);
     expect([failed.replies, failed.failures]).to.deep.equal([[], ['OOM command not allowed']]);
   });
 

@@ -7,7 +7,20 @@ import { validUntilMs } from '../../lib/protocol/validity.js';
 import { plainScope } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
-import { askedAt, hold, kindsOf, MINE, OTHER, placesOf, queueAs, type QueueBench, queueBench, THIRD, type Waiter, waitIn } from '../support/queue-bench.js';
+import {
+  askedAt,
+  hold,
+  kindsOf,
+  MINE,
+  OTHER,
+  placesOf,
+  queueAs,
+  type QueueBench,
+  queueBench,
+  THIRD,
+  type Waiter,
+  waitIn,
+} from '../support/queue-bench.js';
 
 const TTL_MS = 30_000;
 const FENCED = new SettledScope(['r'], { isFenced: true, marker: undefined, guardMs: -1, kind: MUTEX });

@@ -6,7 +6,21 @@ import { gate, holdReplies, kindOf } from '../support/commands.js';
 import { entriesOf } from '../support/entries.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
-import { askedAt, hold, kindsOf, letGo, MINE, OTHER, placesOf, queueAs, type QueueBench, queueBench, THIRD, type Waiter, waitIn } from '../support/queue-bench.js';
+import {
+  askedAt,
+  hold,
+  kindsOf,
+  letGo,
+  MINE,
+  OTHER,
+  placesOf,
+  queueAs,
+  type QueueBench,
+  queueBench,
+  THIRD,
+  type Waiter,
+  waitIn,
+} from '../support/queue-bench.js';
 
 const SIZES = [1, 2, 3, 4, 5];
 const quorumOf = (nodes: number): number => Math.floor(nodes / 2) + 1;
@@ -44,7 +58,7 @@ function odd(master: FakeMaster | undefined): { isOver: boolean } {
     if (kindOf(command) !== 'queue') return send(command);
     master.call = send;
     state.isOver = true;
-    return Promise.resolve([0, 300_000, 0]);
+    return Promise.resolve([[0, 300_000, 0]]);
   };
   return state;
 }
@@ -76,7 +90,8 @@ function loseYields(master: FakeMaster): () => void {
 /** It answers the first request for a place as one that may have forgotten votes. */
 function quarantine(master: FakeMaster): void {
   const send = master.call.bind(master);
-  master.call = (command) => (kindOf(command) === 'queue' ? Promise.resolve([[-1, 5_000, 0]]) : send(command));
+  master.call = (command) =>
+    kindOf(command) === 'queue' ? Promise.resolve([[-1, 5_000, 0]]) : send(command);
 }
 
 describe('queue wait', () => {

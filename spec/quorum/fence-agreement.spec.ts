@@ -241,7 +241,8 @@ describe('acceptance: masters that granted with different fences agree on one', 
     for (const master of masters) {
       const send = master.call.bind(master);
       master.call = (command) => {
-        for (const { args, kind } of entriesOf(command)) // another one was there first
+        for (const { args, kind } of entriesOf(command))
+          // another one was there first
           if (kind === 'accept') countAt(master, above(Number(args.fence)) + 1);
         return send(command);
       };

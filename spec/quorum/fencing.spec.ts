@@ -681,8 +681,7 @@ describe('fencing: off', () => {
         }
         const several = await redlock.acquire(['a', 'b'], { waitMs: 0, ...call });
         expect(several.fence).to.equal(undefined);
-        for (const master of masters)
-          expect(master.sent.at(-1)?.keys).to.deep.equal(['a', 'b']);
+        for (const master of masters) expect(master.sent.at(-1)?.keys).to.deep.equal(['a', 'b']);
       });
     }
 

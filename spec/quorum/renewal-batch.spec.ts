@@ -77,8 +77,7 @@ function callsOf(master: FakeMaster): Command[] {
   return own;
 }
 
-const extensions = (master: FakeMaster): number =>
-  master.sent.filter(({ kind }) => kind === 'extend').length;
+const extensions = (master: FakeMaster): number => master.sent.filter(({ kind }) => kind === 'extend').length;
 
 const statuses = (leases: readonly Lease[]): readonly string[] => [
   ...new Set(leases.map(({ status }) => status)),

@@ -151,7 +151,8 @@ const entriesByCommand = new WeakMap<Command, readonly Entry[]>();
 
 /** What a command asks for, in order. */
 export function entriesOf(command: Command): readonly Entry[] {
-  const found = entriesByCommand.get(command) ?? (isBatch(command) ? [...unpacked(command)] : [sole(command)]);
+  const found =
+    entriesByCommand.get(command) ?? (isBatch(command) ? [...unpacked(command)] : [sole(command)]);
   entriesByCommand.set(command, found);
   return found;
 }
@@ -194,7 +195,8 @@ function* unpacked(command: Command): Generator<Entry> {
     const shared = groups.splice(0, head.length);
     const valueOf = (name: Argument): string | undefined => shared[head.indexOf(name)];
     const hasRest = rest !== undefined && (rest !== 'watcher' || valueOf('rank') !== '');
-    const ofEach = Number(resources) * (mayCount === true && valueOf('life') !== '0' ? form.keys + 1 : form.keys);
+    const ofEach =
+      Number(resources) * (mayCount === true && valueOf('life') !== '0' ? form.keys + 1 : form.keys);
     const isGuarded = !UNGUARDED.has(kind);
     const beside = [...(valueOf('create') === '2' ? last : []), ...(isGuarded ? marker : [])];
     const names = [...head, ...(hasRest ? [rest] : []), ...(isGuarded ? (['guard'] as const) : [])];

@@ -105,10 +105,12 @@ const LOOK = way('of a look', BATCH, ['a', queueKey('a'), turnKey('a'), looksKey
 
 const acceptArgs =
   (guard: number, n = 1): Way['args'] =>
-  (fence) => loneEntry(ENTRY.accept, 'mine', { fence, life: LIFE, guard }, n).args;
+  (fence) =>
+    loneEntry(ENTRY.accept, 'mine', { fence, life: LIFE, guard }, n).args;
 const writerAcceptArgs =
   (guard: number): Way['args'] =>
-  (fence) => loneEntry(SHARED_ENTRY.accept, 'mine', { fence, life: LIFE, guard }).args;
+  (fence) =>
+    loneEntry(SHARED_ENTRY.accept, 'mine', { fence, life: LIFE, guard }).args;
 
 const ACCEPTANCES: readonly Way[] = [
   way('of one', BATCH, ['a', 'c'], acceptArgs(-1)),

@@ -20,11 +20,7 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
   type As = (script: Script) => Script;
   const sameAs: As = (script) => script;
   const accept = (fence: number, guard: number, as: As = sameAs): Promise<unknown> =>
-    server.runLone(
-      loneEntry(ENTRY.accept, 'mine', { fence, life: LIFE, guard }),
-      ['a', 'c', MARKER],
-      as,
-    );
+    server.runLone(loneEntry(ENTRY.accept, 'mine', { fence, life: LIFE, guard }), ['a', 'c', MARKER], as);
   const extend = (guard: number, as: As = sameAs, { ttl = 60_000, keys = ['a'] } = {}): Promise<unknown> =>
     server.runLone(
       loneEntry(ENTRY.extend, 'mine', { ttl, create: 1, guard }, keys.length),
@@ -167,7 +163,8 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
     }
 
     it('accept {3, clock, 0}: nothing up to there is accepted', async () => {
-      for (const fence of [COUNT - 1, COUNT]) expect(await accept(fence, HOUR_MS, clockAt(nowUs))).to.deep.equal([3, nowUs, 0]);
+      for (const fence of [COUNT - 1, COUNT])
+        expect(await accept(fence, HOUR_MS, clockAt(nowUs))).to.deep.equal([3, nowUs, 0]);
       expect(await accept(COUNT + 1, HOUR_MS, clockAt(nowUs))).to.deep.equal([1, COUNT + 1, 0]);
     });
 

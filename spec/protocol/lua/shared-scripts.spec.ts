@@ -550,8 +550,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   });
 
   it('on no keys, what may leave a vote does nothing', async () => {
-    for (const script of [RW_CLAIM, PERMIT_CLAIM])
-      expect(await run(script, [])).to.deep.equal([0, 0, 0]);
+    for (const script of [RW_CLAIM, PERMIT_CLAIM]) expect(await run(script, [])).to.deep.equal([0, 0, 0]);
     expect(await server.redis.dbsize()).to.equal(0);
   });
 

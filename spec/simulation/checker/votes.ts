@@ -98,11 +98,7 @@ export class Votes {
   }
 
   /** A late request may queue again for a vote that has expired. */
-  #onQueue(
-    server: MemoryServer,
-    entry: Entry,
-    [code, serial]: readonly [number, number],
-  ): readonly Fault[] {
+  #onQueue(server: MemoryServer, entry: Entry, [code, serial]: readonly [number, number]): readonly Fault[] {
     if (code === 0) this.lines.places++;
     const [key = ''] = locksOf(entry);
     const { token } = entry;
