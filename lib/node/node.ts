@@ -279,10 +279,9 @@ export class Node {
 
   #transmit(ask: Ask, command = this.introductions.commandFor(ask.request)): void {
     const paced = ask.request.sharesCalls ? this.#pace?.sent(command, 1) : undefined;
-    this.#deliver([ask], command, paced, (reply) => {
-      if (ask.request.isLoneEntry) answerEntries(this, [ask], reply);
-      else ask.sink.onReply(this, reply);
-    });
+    this.#deliver([ask], command, paced, (reply) =>
+      ask.request.isLoneEntry ? answerEntries(this, [ask], reply) : ask.sink.onReply(this, reply),
+    );
   }
 
   #transmitBatch(entries: readonly Ask[], command: Command): void {
