@@ -75,6 +75,10 @@ describe('batch: many requests in one call', () => {
     expect(batch.add(release(plainScope('b'), 't'))).to.equal(true);
     const alone = batchOf(inspection('c'));
     expect(alone.add(release(plainScope('b'), 't'))).to.equal(false);
+    // what is under no guard comes first as well
+    expect(
+      batchOf(release(plainScope('b'), 't')).add(scriptedClaim(fencedScope(7_000, 'a'), 't', 500, 0)),
+    ).to.equal(true);
   });
 
   it('takes none of another guard period, nor of another marker, nor one that goes alone beside one without a guard', () => {
