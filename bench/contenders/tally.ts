@@ -1,8 +1,6 @@
 /** Looks into what this library's clients send. Installed on demand: it takes time. */
 import type { Redis } from 'ioredis';
-import { ACCEPT, RW_ACCEPT } from '../../lib/protocol/lua/scripts.js';
-import { entriesOf } from '../../spec/support/entries.js';
-import { scriptOf } from '../../lib/testing/master/execution.js';
+import { type Entry, entriesOf } from '../../spec/support/entries.js';
 import type { Command } from '../../lib/redis/transport.js';
 import type { Tally } from './contender.js';
 
@@ -28,7 +26,6 @@ export function tallyOf(clients: readonly Redis[]): () => Tally {
   return () => ({ ...tally });
 }
 
-function isAcceptance(entry: Command): boolean {
-  const script = scriptOf(entry);
-  return script === ACCEPT || script === RW_ACCEPT;
+function isAcceptance({ kind }: Entry): boolean {
+  return kind === 'accept' || kind === 'rw-accept';
 }

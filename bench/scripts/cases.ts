@@ -63,7 +63,7 @@ function handed(key: string, us: number): Words[] {
 export function casesAt(us: number): readonly Case[] {
   return [
     ...mutexCases(us),
-    ...queueCases(us),
+    ...inspectCases(us),
     ...batchCases(us),
     ...noteCases(),
     ...otherCases(us),
@@ -123,30 +123,6 @@ function mutexCases(us: number): Case[] {
       keys: ['k', 'l', 'ck', 'cl', MARKER],
       args: [...fenced, '0'],
     },
-    {
-      name: 'own',
-      script: 'accept',
-      says: 1,
-      before: [clear('k'), held('k', OWN)],
-      keys: [...keys, MARKER],
-      args: [OWN, String(us), LIFE, '0'],
-    },
-    {
-      name: 'own',
-      script: 'extend',
-      says: 1,
-      before: [held('k', OWN)],
-      keys: ['k', 'taken'],
-      args: [OWN, '60000', '2', '-1'],
-    },
-    {
-      name: 'refused',
-      script: 'extend',
-      says: 0,
-      before: [held('k', OTHER)],
-      keys: ['k', 'taken'],
-      args: [OWN, TTL, '2', '-1'],
-    },
     ...['release', 'undo'].flatMap((script): Case[] => [
       {
         name: 'nobody waits',
@@ -176,53 +152,8 @@ function mutexCases(us: number): Case[] {
   ];
 }
 
-function queueCases(us: number): Case[] {
-  const keys = [...all('k'), MARKER];
-  const args = [OWN, `${us}|60000|1000`, TTL, LIFE, String(us), '0'];
+function inspectCases(us: number): Case[] {
   return [
-    { name: 'free', script: 'queue', says: 6, before: [clear('k')], keys, args },
-    {
-      name: 'refused, the first look',
-      script: 'queue',
-      says: 0,
-      before: [clear('k'), held('k', OTHER), ...waited('k', us)],
-      keys,
-      args,
-    },
-    { name: 'refused, alone', script: 'queue', says: 0, before: [clear('k'), held('k', OTHER)], keys, args },
-    { name: 'reserves', script: 'queue', says: 1, before: [clear('k')], keys, args: args.with(2, '0') },
-    {
-      name: 'free, but another waits',
-      script: 'queue',
-      says: 0,
-      before: [clear('k'), ...waited('k', us)],
-      keys,
-      args,
-    },
-    {
-      name: 'to nobody',
-      script: 'yield',
-      says: 1,
-      before: [clear('k'), ...handed('k', us)],
-      keys: all('k'),
-      args: [OWN, `${us}|${us}|60000`, String(us)],
-    },
-    {
-      name: 'hands over',
-      script: 'yield',
-      says: 1,
-      before: [clear('k'), ...waited('k', us), ...handed('k', us)],
-      keys: all('k'),
-      args: [OWN, `${us}|${us}|60000`, String(us)],
-    },
-    {
-      name: 'stale',
-      script: 'yield',
-      says: 0,
-      before: [clear('k')],
-      keys: all('k'),
-      args: [OWN, '1|1|60000', String(us)],
-    },
     {
       name: 'three wait',
       script: 'inspect',
@@ -351,6 +282,33 @@ function batchCases(us: number): Case[] {
       says: 0,
     },
     {
+      name: 'look, refused behind three',
+      letter: 'q',
+      shared: [TTL, LIFE, proposal],
+      keys: all,
+      own: [OWN, `${us}|60000|1000`],
+      before: (key) => [held(key, OTHER), ...waited(key, us)],
+      says: 0,
+    },
+    {
+      name: 'look, free, but another waits',
+      letter: 'q',
+      shared: [TTL, LIFE, proposal],
+      keys: all,
+      own: [OWN, `${us}|60000|1000`],
+      before: (key) => waited(key, us),
+      says: 0,
+    },
+    {
+      name: 'look, reserves',
+      letter: 'q',
+      shared: ['0', LIFE, proposal],
+      keys: all,
+      own: [OWN, `${us}|60000|1000`],
+      before: () => [],
+      says: 1,
+    },
+    {
       name: 'look, free',
       letter: 'q',
       shared: [TTL, LIFE, proposal],
@@ -358,6 +316,23 @@ function batchCases(us: number): Case[] {
       own: [OWN, `${us}|60000|1000`],
       before: () => [],
       says: 6,
+    },
+    {
+      name: 'yield, hands over',
+      letter: 'y',
+      shared: [proposal],
+      keys: all,
+      own: [OWN, `${us}|${us}|60000`],
+      before: (key) => [...waited(key, us), ...handed(key, us)],
+    },
+    {
+      name: 'yield, stale',
+      letter: 'y',
+      shared: [proposal],
+      keys: all,
+      own: [OWN, '1|1|60000'],
+      before: () => [],
+      says: 0,
     },
     {
       name: 'yield',
@@ -460,8 +435,6 @@ function sharedCases(us: number): Case[] {
     one('rw-claim', 'reader, beside three', 1, hash('k', 'rw1', ...readers), claim('r', '0'), [MARKER]),
     one('rw-claim', 'writer, free', 1, [], claim('w', LIFE), ['ck', MARKER]),
     one('rw-claim', 'writer, refused', 0, hash('k', 'rw1', ...readers), claim('w', LIFE), ['ck', MARKER]),
-    one('rw-accept', 'writer', 1, writer('k'), [OWN, String(us), LIFE, '0'], ['ck', MARKER]),
-    one('rw-extend', 'reader', 1, reader('k'), [OWN, 'r', '60000', '2', '-1'], ['taken']),
     one('permit-claim', 'free', 1, [], [OWN, TTL, '1', '5', '', '1', '0'], [MARKER]),
     one(
       'permit-claim',
@@ -471,8 +444,6 @@ function sharedCases(us: number): Case[] {
       [OWN, TTL, '1', '5', '', '1', '0'],
       [MARKER],
     ),
-    one('permit-align', 'as it is', 1, permit('k'), [OWN, '0', '5', '-1']),
-    one('permit-extend', 'own', 1, permit('k'), [OWN, '60000', '0', '5', '2', '-1'], ['taken']),
     one('leave', 'alone', 1, reader('k'), [OWN]),
     one('leave', 'watched', 1, hash('k', 'rw1', OWN, `r|${ends}|`, ...watch), [OWN]),
     one('survey-shared', 'three', 1, hash('k', 'rw1', ...readers), [], ['gk', 'qk', 'mk']),
@@ -501,6 +472,22 @@ function sharedCases(us: number): Case[] {
         own: [OWN],
         before: reader,
         last: ['taken'],
+      },
+      {
+        name: 'writer, accepted',
+        letter: 'A',
+        shared: [LIFE],
+        keys: (key) => [key, `c${key}`],
+        own: [OWN, String(us)],
+        before: writer,
+      },
+      {
+        name: 'permit, aligned',
+        letter: 'S',
+        shared: ['5'],
+        keys: (key) => [key],
+        own: [OWN, '0'],
+        before: permit,
       },
       {
         name: 'permit, free',

@@ -1,17 +1,11 @@
 /**
  * Many requests in one call: requests that become ready for a master at the same time go as one script, which runs the
  * entries one after another and gives a reply for each. A call costs client and server far more than an entry.
- *
- * There are two such scripts: one for exclusive locks, one for read-write locks and semaphores. A script's functions are
- * created each time it runs, so one script for all would make each call more expensive.
  */
 import { atEndOfTurn, type IdleTime } from '../runtime/clock.js';
-import { NO_MARKER } from '../protocol/scope.js';
-import { namedKeys, takenOf } from '../protocol/operation.js';
-import type { Request } from '../protocol/request.js';
-import { toInteger, YES } from '../protocol/replies.js';
-import { ENTRY, SHARED_ENTRY } from '../protocol/lua/entries.js';
-import { type Script, scriptDigest } from '../redis/script.js';
+import { batchCall, scriptFor } from '../protocol/batch-call.js';
+import { lesson, type Request } from '../protocol/request.js';
+import type { Script } from '../redis/script.js';
 import type { Command } from '../redis/transport.js';
 
 /**
@@ -38,8 +32,6 @@ export class Batch {
   /** The guard of its entries; undefined while no entry is guarded. */
   #guardMs: number | undefined;
   #marker: string | undefined;
-  /** The list of taken tokens that some of its entries read. */
-  #taken: string | undefined;
 
   /** Adds a request. @returns false if it does not fit, and a new batch has to begin */
   add(request: Request): boolean {
@@ -47,7 +39,6 @@ export class Batch {
     this.requests.push(request);
     this.#load += loadOf(request);
     for (const key of request.scope.keys) this.#length += key.length;
-    this.#taken ??= takenOf(request);
     if (!request.isGuarded) return true;
     this.#guardMs = request.scope.guardMs;
     this.#marker = request.scope.marker;
@@ -78,54 +69,14 @@ export class Batch {
     return taken;
   }
 
-  /** Builds one call for all of them. @param isWhole  send the script's source: the master may not know it */
+  /** One call for all of them. @param isWhole  send the script's source: the master may not know it */
   command(isWhole: boolean): Command {
-    const keys: string[] = [];
-    const groups: string[] = [];
-    let head: Request | undefined;
-    let countAt = 0;
-    let count = 0;
-    let mustBeWhole = isWhole;
-    let drawn: number | undefined;
-    for (const request of this.requests) {
-      const { operation, token } = request;
-      drawn = request.drawWith(drawn);
-      if (head?.isLike(request) !== true) {
-        if (head !== undefined) groups[countAt] = String(count);
-        head = request;
-        count = 0;
-        countAt = groups.length + 1;
-        groups.push(
-          operation.letter ?? '',
-          '',
-          String(request.scope.keys.length),
-          ...operation.head(request),
-        );
-      }
-      count++;
-      mustBeWhole ||= request.isWhole;
-      namedKeys(request, keys);
-      groups.push(token);
-      const rest = operation.rest(request);
-      if (rest !== undefined) groups.push(rest);
-    }
-    groups[countAt] = String(count);
-    const guardMs = this.#guardMs ?? NO_MARKER;
-    if (this.#taken !== undefined) keys.push(this.#taken);
-    if (this.#marker !== undefined) keys.push(this.#marker);
-    const { source } = this.script;
-    const script = mustBeWhole ? source : scriptDigest(source);
-    return {
-      name: mustBeWhole ? 'eval' : 'evalsha',
-      args: [script, String(keys.length), ...keys, String(guardMs), ...groups],
-    };
+    return batchCall(this.requests, isWhole);
   }
 
   /** The script that carries them. */
   get script(): Script {
-    const script = this.requests[0]?.operation.batch;
-    if (script === undefined) throw new Error('what goes alone is no batch');
-    return script;
+    return scriptFor(this.requests);
   }
 
   /** Whether another script carries it. */
@@ -149,21 +100,10 @@ function loadOf({ isRenewal, operation, scope }: Request): number {
   return 1 / (isLight ? MAX_EXTENSIONS : MAX_ENTRIES); // powers of two: sums are exact
 }
 
-/** The call for requests of an earlier batch, with the script's source: the master did not know it. */
-export function wholeBatch(requests: readonly Request[]): Command {
-  const batch = new Batch();
-  for (const request of requests) batch.add(request);
-  return batch.command(true);
-}
-
-/**
- * The command that loads the script of the call for these requests, if loading matters: without entries the script does nothing.
- */
+/** The command that loads the script of the call for these requests, if loading matters. */
 export function lessonFor(requests: readonly Request[]): Command | undefined {
   const [first] = requests;
-  const script = first?.operation.batch;
-  if (requests.length === 1) return first?.lesson();
-  return script && { name: 'eval', args: [script.source, '0', String(NO_MARKER)] };
+  return requests.length === 1 ? first?.lesson() : lesson(first?.operation.batch);
 }
 
 /** State that the masters of an instance share within one turn of the event loop. */
@@ -225,41 +165,4 @@ export class LoopTurn {
     this.isCrowded = false;
     this.#built.length = 0;
   };
-}
-
-/** Whether every entry was granted in the shortest form: the reply is their number instead of a list of ones. */
-export function isAllYes(reply: unknown, entries: number): boolean {
-  return !Array.isArray(reply) && toInteger(reply) === entries;
-}
-
-/**
- * An entry's reply as if the entry had been sent alone, or the error of this entry. Short forms that only batches use are
- * expanded.
- */
-export function entryReply(request: Request, reply: unknown): unknown {
-  if (Array.isArray(reply)) return reply;
-  if (typeof reply === 'string' && reply.startsWith('!')) return new Error(reply.slice(1));
-  const number = toInteger(reply);
-  if (number === undefined) return reply;
-  switch (request.operation.letter) {
-    case ENTRY.release:
-    case ENTRY.releaseQueued:
-    case ENTRY.yield:
-      return number;
-    case ENTRY.undo:
-    case ENTRY.undoQueued:
-    case SHARED_ENTRY.leave:
-      return [number, -2, 0];
-    case ENTRY.accept:
-      return [1, number, 0];
-    case SHARED_ENTRY.accept:
-      return [1, number === 1 ? request.amount : number, 0];
-    case SHARED_ENTRY.claim:
-      return number !== 1 ? number : request.isFenced ? request.amount : YES;
-    case SHARED_ENTRY.claimPermits:
-    case SHARED_ENTRY.align:
-      return number > 0 ? [1, 0, 0, number - 1] : reply;
-    default:
-      return request.isFenced ? number : number === 1 ? YES : [number, 0, 0];
-  }
 }

@@ -19,7 +19,7 @@ export class Introductions {
 
   /** The command for a request that goes alone. */
   commandFor(request: Request): Command {
-    const { script } = request.operation;
+    const { script } = request;
     const isFirst = request.isRenewal && script !== undefined && this.introduces(script);
     return isFirst ? request.whole() : request.command;
   }

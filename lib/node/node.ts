@@ -13,7 +13,8 @@
  * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They count as in flight until the
  * master answers any request; a probe every few seconds finds out.
  */
-import { Batch, entryReply, isAllYes, lessonFor, LoopTurn, wholeBatch } from './batch.js';
+import { Batch, lessonFor, LoopTurn } from './batch.js';
+import { batchCall } from '../protocol/batch-call.js';
 import { atEndOfTurn, type Clock } from '../runtime/clock.js';
 import {
   inPlainWords,
@@ -33,7 +34,7 @@ import { SendWindow } from './send-window.js';
 import type { Pace, PacedCall } from './pace.js';
 import { Quarantine } from './quarantine.js';
 import { CallTiming } from './call-timing.js';
-import type { Ask, Sink, Withdrawn } from './sink.js';
+import { answerEntries, type Ask, type Sink, type Withdrawn } from './sink.js';
 
 export type { Ask, Sink, Withdrawn };
 
@@ -278,14 +279,16 @@ export class Node {
 
   #transmit(ask: Ask, command = this.introductions.commandFor(ask.request)): void {
     const paced = ask.request.sharesCalls ? this.#pace?.sent(command, 1) : undefined;
-    this.#deliver([ask], command, paced, (reply) => ask.sink.onReply(this, reply));
+    this.#deliver([ask], command, paced, (reply) =>
+      ask.request.isLoneEntry ? answerEntries(this, [ask], reply) : ask.sink.onReply(this, reply),
+    );
   }
 
   #transmitBatch(entries: readonly Ask[], command: Command): void {
     const paced = this.#pace?.sent(command, entries.length);
     this.#deliver(entries, command, paced, (reply) => {
       this.#turn.crowd();
-      this.#onReplies(entries, reply);
+      answerEntries(this, entries, reply);
     });
   }
 
@@ -309,16 +312,6 @@ export class Node {
         if (paced !== undefined) this.#pace?.answered(paced);
       },
     );
-  }
-
-  #onReplies(entries: readonly Ask[], reply: unknown): void {
-    const isAll = isAllYes(reply, entries.length);
-    const replies: readonly unknown[] = Array.isArray(reply) && reply.length === entries.length ? reply : [];
-    entries.forEach(({ request, sink }, i) => {
-      const own = entryReply(request, isAll ? 1 : replies[i]);
-      if (own instanceof Error) sink.onFailure(this, inPlainWords(redact(own, request.secrets)));
-      else sink.onReply(this, own);
-    });
   }
 
   /**
@@ -374,7 +367,13 @@ export class Node {
       ({ request, sink }) => !request.leavesVote || (sink.mayResend ?? sink.isWanted),
     );
     if (isUnknown && again.length > 1)
-      this.#transmitBatch(again, wholeBatch(again.map(({ request }) => request)));
+      this.#transmitBatch(
+        again,
+        batchCall(
+          again.map(({ request }) => request),
+          true,
+        ),
+      );
     else {
       for (const ask of again) this.#transmit(ask, isUnknown ? ask.request.whole() : ask.request.command);
     }

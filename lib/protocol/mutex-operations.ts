@@ -1,4 +1,4 @@
-/** Operations on exclusive locks: how each is sent, alone or in a batch with others, and how its reply is read. */
+/** Operations on exclusive locks: how each is sent, and how its reply is read. */
 import { counterKey, queueKey, turnKey } from './keys.js';
 import { COUNTER_LIFE_MS } from './lua/fence-bounds.js';
 import { allKeys, command, creation, namedKeys, type Operation } from './operation.js';
@@ -14,7 +14,7 @@ import {
   readVote,
 } from './replies.js';
 import { ENTRY } from './lua/entries.js';
-import { ACCEPT, BATCH, CLAIM, EXTEND, QUEUE, RELEASE, UNDO, YIELD } from './lua/scripts.js';
+import { BATCH, CLAIM, RELEASE, UNDO } from './lua/scripts.js';
 import { scriptDigest } from '../redis/script.js';
 
 const NONE: readonly string[] = Object.freeze([]);
@@ -40,7 +40,6 @@ const CLAIMING: Pick<
 
 export const PLAIN_CLAIM: Operation = {
   ...CLAIMING,
-  script: undefined,
   read: readSet,
   alone: ({ scope, token, ttlMs }) => ({
     name: 'set',
@@ -80,7 +79,6 @@ export const QUEUED_CLAIM: Operation = {
 export const ACCEPTING: Operation = {
   isClaim: false,
   isUndo: false,
-  script: ACCEPT,
   batch: BATCH,
   letter: ENTRY.accept,
   leavesVote: false,
@@ -88,11 +86,6 @@ export const ACCEPTING: Operation = {
   read: readAcceptance,
   head: () => [COUNTER_LIFE],
   rest: ({ amount }) => String(amount),
-  alone: (request) => {
-    const { amount, scope, token } = request;
-    const more = [String(amount), COUNTER_LIFE, String(scope.guardMs)];
-    return command(ACCEPT, allKeys(request), token, more);
-  },
 };
 
 /** Both give votes back and hand them over. */
@@ -165,7 +158,6 @@ export const RELEASING_IN_LINE: Operation = {
 export const QUEUEING: Operation = {
   isClaim: false,
   isUndo: false,
-  script: QUEUE,
   batch: BATCH,
   letter: ENTRY.queue,
   leavesVote: true,
@@ -175,17 +167,11 @@ export const QUEUEING: Operation = {
   read: readQueued,
   head: ({ amount, scope, ttlMs }) => [String(ttlMs), scope.isFenced ? COUNTER_LIFE : '0', String(amount)],
   rest: ({ place }) => place,
-  alone: (request) => {
-    const { place, scope, token } = request;
-    const more = [place, ...QUEUEING.head(request), String(scope.guardMs)];
-    return command(QUEUE, allKeys(request), token, more);
-  },
 };
 
 export const YIELDING: Operation = {
   isClaim: false,
   isUndo: false,
-  script: YIELD,
   batch: BATCH,
   letter: ENTRY.yield,
   leavesVote: false,
@@ -193,16 +179,11 @@ export const YIELDING: Operation = {
   ...QUEUED,
   read: readCount,
   rest: ({ place }) => place,
-  alone: (request) => {
-    const more = [request.place, ...QUEUED.head(request)];
-    return command(YIELD, namedKeys(request), request.token, more);
-  },
 };
 
 export const EXTENDING: Operation = {
   isClaim: false,
   isUndo: false,
-  script: EXTEND,
   batch: BATCH,
   letter: ENTRY.extend,
   leavesVote: true,
@@ -210,18 +191,12 @@ export const EXTENDING: Operation = {
   read: orTaken(readVote),
   head: (request) => [String(request.ttlMs), creation(request)],
   rest: () => undefined,
-  alone: (request) => {
-    const { scope, token } = request;
-    const more = [...EXTENDING.head(request), String(scope.guardMs)];
-    return command(EXTEND, allKeys(request), token, more);
-  },
 };
 
 /** Reads the master's clock, by `TIME`. */
 export const READING_CLOCK: Operation = {
   isClaim: false,
   isUndo: false,
-  script: undefined,
   batch: undefined,
   letter: undefined,
   leavesVote: false,

@@ -34,11 +34,14 @@ export interface Asked {
 
 export type Letter = (typeof ENTRY)[keyof typeof ENTRY] | (typeof SHARED_ENTRY)[keyof typeof SHARED_ENTRY];
 
-/** One kind of request: its script, its form alone and in a batch, and how its reply is read. */
+/**
+ * One kind of request: how it is sent, and how its reply is read. What has no short way is an entry of a batch, if need be its
+ * only one (`batch-call.ts`).
+ */
 export interface Operation {
-  /** Undefined for a plain command. */
-  readonly script: Script | undefined;
-  /** The script that carries many such requests; undefined if it is always sent alone. */
+  /** The script of its short way; undefined for a plain command. */
+  readonly script?: Script;
+  /** The script of which it is an entry; undefined if it always goes its short way. */
   readonly batch: Script | undefined;
   /** Its letter in a batch. */
   readonly letter: Letter | undefined;
@@ -55,15 +58,15 @@ export interface Operation {
   /** It is an undo, and must take effect in one step. */
   readonly isUndo: boolean;
   readonly read: (reply: unknown, scope: Scope) => Outcome | undefined;
-  /** The command that carries it alone. */
-  readonly alone: (request: Asked) => Command;
+  /** Its short way: a command or a script of its own for one request, which costs a master less than a batch of one. */
+  readonly alone?: (request: Asked) => Command;
   /** The arguments that a group of such requests shares in a batch. */
   readonly head: (request: Asked) => readonly string[];
   /** The argument after each request's token in a batch. */
   readonly rest: (request: Asked) => string | undefined;
 }
 
-/** The resources, and the keys beside them that the operation needs. @param keys  the list that they are appended to */
+/** The resources, and the keys beside them that the operation needs, in the order of the scripts. @param keys  the list that they are appended to */
 export function namedKeys({ operation, withCounters, scope }: Asked, keys: string[] = []): string[] {
   for (const key of scope.keys) keys.push(key);
   if (operation.withQueues) {
@@ -75,12 +78,10 @@ export function namedKeys({ operation, withCounters, scope }: Asked, keys: strin
   return keys;
 }
 
-/** All keys in the order of the scripts: resources, queues, turns, terms, counters, list of taken tokens, marker. */
+/** Those, and the marker. */
 export function allKeys(request: Asked): readonly string[] {
   const keys = namedKeys(request);
   const { marker } = request.scope;
-  const taken = takenOf(request);
-  if (taken !== undefined) keys.push(taken);
   if (marker !== undefined) keys.push(marker);
   return keys;
 }

@@ -1,9 +1,9 @@
 /**
- * Requests to masters. A request is built once and sent unchanged to all masters, alone or in a batch.
+ * Requests to masters. A request is built once and sent unchanged to all masters: its short way, or as an entry of a batch.
  */
+import { batchCall } from './batch-call.js';
 import { gateKey, queueKey, looksKey } from './keys.js';
 import {
-  CLAIMING_SHARED,
   claimingOf,
   extendingOf,
   RELEASING_SHARED,
@@ -14,25 +14,19 @@ import {
 } from './shared-operations.js';
 import { ENTRY, SHARED_ENTRY } from './lua/entries.js';
 import {
+  BATCH,
   BOOTSTRAP,
   CLAIM,
-  EXTEND,
   HELLO,
   INSPECT,
-  QUEUE,
+  PERMIT_CLAIM,
+  RW_CLAIM,
+  SHARED_BATCH,
   SURVEY_SHARED,
   type Script,
   VOUCH,
 } from './lua/scripts.js';
-import {
-  allKeys,
-  type Asked,
-  command,
-  creation,
-  namedKeys,
-  type Operation,
-  type Watch,
-} from './operation.js';
+import { type Asked, command, creation, namedKeys, type Operation, type Watch } from './operation.js';
 import {
   ACCEPTING,
   EXTENDING,
@@ -142,8 +136,18 @@ export class Request implements Asked {
 
   /** The command that sends it alone; built once for all masters. */
   get command(): Command {
-    this.#command ??= this.operation.alone(this);
+    this.#command ??= this.operation.alone?.(this) ?? batchCall([this], false);
     return this.#command;
+  }
+
+  /** Whether that command is a batch of one, which answers as batches do. */
+  get isLoneEntry(): boolean {
+    return this.operation.alone === undefined;
+  }
+
+  /** The script of that command; undefined for a plain one. */
+  get script(): Script | undefined {
+    return this.isLoneEntry ? this.operation.batch : this.operation.script;
   }
 
   /** What no text may show. */
@@ -205,29 +209,36 @@ export class Request implements Asked {
     );
   }
 
-  /** Loads a script that may leave a vote into a master: without keys, it does nothing. */
+  /** Loads its script into a master, if it may leave a vote. */
   lesson(): Command | undefined {
-    const { script } = this.operation;
-    const onNothing = script === undefined ? undefined : ON_NOTHING.get(script);
-    if (script === undefined || onNothing === undefined) return undefined;
-    return { name: 'eval', args: [script.source, '0', ...onNothing] };
+    return this.leavesVote ? lesson(this.script) : undefined;
   }
 
   /** The command with the script's source, for a master that does not know the script. */
   whole(): Command {
-    const { script } = this.operation;
+    const { script } = this;
     if (script === undefined || this.isWhole) return this.command;
     return { name: 'eval', args: [script.source, ...this.command.args.slice(1)] };
   }
 }
 
-/** The arguments with which a script without keys does nothing. */
+const UNGUARDED = String(NO_MARKER);
+
+/** Scripts that may leave a vote, and the arguments with which each does nothing if it has no keys. */
 const ON_NOTHING: ReadonlyMap<Script, readonly string[]> = new Map([
-  [CLAIM, ['0', '0', '0', '0', '-1']],
-  [EXTEND, ['0', '0', '0', '-1']],
-  [QUEUE, []],
-  ...CLAIMING_SHARED.map((script) => [script, NONE] as const),
+  [CLAIM, ['0', '0', '0', '0', UNGUARDED]],
+  [RW_CLAIM, NONE],
+  [PERMIT_CLAIM, NONE],
+  [BATCH, [UNGUARDED]],
+  [SHARED_BATCH, [UNGUARDED]],
 ]);
+
+/** Loads a script that may leave a vote into a master: on nothing, it does nothing. */
+export function lesson(script: Script | undefined): Command | undefined {
+  const onNothing = script === undefined ? undefined : ON_NOTHING.get(script);
+  if (script === undefined || onNothing === undefined) return undefined;
+  return { name: 'eval', args: [script.source, '0', ...onNothing] };
+}
 
 /** The plain claim of one key: `SET key token NX PX ttl`, as every Redlock sends it. */
 export function plainClaim(scope: Scope, token: string, ttlMs: number): Request {
@@ -330,13 +341,13 @@ export function bootstrapping(marker: string, guardMs: number, force: boolean): 
   return lone(BOOTSTRAP, barely([marker]), '', [String(guardMs), force ? '1' : '0']);
 }
 
-/** A request that is always sent alone. The restart guard applies if it may leave a vote. */
+/** A request that is never in a batch, and leaves no vote. */
 export function lone(
   script: Script,
   scope: Scope,
   token: string,
   args: readonly string[],
-  manner: Partial<Pick<Operation, 'leavesVote' | 'withQueues' | 'read' | 'alone'>> = {},
+  manner: Partial<Pick<Operation, 'read' | 'alone'>> = {},
 ): Request {
   const operation: Operation = {
     isClaim: false,
@@ -347,10 +358,7 @@ export function lone(
     leavesVote: false,
     withQueues: false,
     read: () => undefined,
-    alone: (request) => {
-      const keys = request.operation.leavesVote ? allKeys(request) : namedKeys(request);
-      return command(script, keys, token, args);
-    },
+    alone: (request) => command(script, namedKeys(request), token, args),
     head: () => NONE,
     rest: () => undefined,
     ...manner,

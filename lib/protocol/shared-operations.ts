@@ -1,16 +1,7 @@
-/** Operations on read-write locks and semaphores: how each is sent, alone or in a batch, and how its reply is read. */
+/** Operations on read-write locks and semaphores: how each is sent, and how its reply is read. */
 import { COUNTER_LIFE_MS } from './lua/fence-bounds.js';
 import { SHARED_ENTRY } from './lua/entries.js';
-import {
-  LEAVE,
-  RW_ACCEPT,
-  RW_CLAIM,
-  RW_EXTEND,
-  PERMIT_ALIGN,
-  PERMIT_CLAIM,
-  PERMIT_EXTEND,
-  SHARED_BATCH,
-} from './lua/scripts.js';
+import { LEAVE, RW_CLAIM, PERMIT_CLAIM, SHARED_BATCH } from './lua/scripts.js';
 import {
   allKeys,
   type Asked,
@@ -27,24 +18,12 @@ import type { Command } from '../redis/transport.js';
 
 const NONE: readonly string[] = Object.freeze([]);
 
-/** What an operation is sent with, beside keys and token. */
-interface Arguments {
-  /** Alone, after the token. */
-  readonly alone: (asked: Asked) => readonly string[];
-  /** In a batch: those that a group shares, and the one after each token. */
-  readonly head: (asked: Asked) => readonly string[];
-  readonly rest?: Operation['rest'];
-}
-
 function operation(
-  script: Script,
   letter: Letter,
   read: Operation['read'],
-  { alone, head, rest = () => undefined }: Arguments,
-  manner: Partial<Operation> = {},
+  manner: Pick<Operation, 'head'> & Partial<Operation>,
 ): Operation {
   return {
-    script,
     batch: SHARED_BATCH,
     letter,
     read,
@@ -52,15 +31,20 @@ function operation(
     withQueues: false,
     isClaim: false,
     isUndo: false,
-    head,
-    rest,
-    alone: (asked) => command(script, allKeys(asked), asked.token, alone(asked)),
+    rest: () => undefined,
     ...manner,
   };
 }
 
+/** @param more  the arguments after the token */
+function shortWay(
+  script: Script,
+  more: (asked: Asked) => readonly string[],
+): Pick<Operation, 'script' | 'alone'> {
+  return { script, alone: (asked) => command(script, allKeys(asked), asked.token, more(asked)) };
+}
+
 const CLAIM: Partial<Operation> = { isClaim: true, leavesVote: true };
-const VOTE: Partial<Operation> = { leavesVote: true };
 
 function roleOf({ scope }: Asked): 'r' | 'w' {
   return scope.kind.name === 'write' ? 'w' : 'r';
@@ -91,18 +75,18 @@ function rankOf({ watch }: Asked): string {
 const watcherOf: Operation['rest'] = ({ watch }) => watch?.watcher;
 
 const RW_CLAIMING = operation(
-  RW_CLAIM,
   SHARED_ENTRY.claim,
   (reply, scope) => (scope.isFenced ? readFenced(reply, scope) : readVote(reply, scope)),
   {
-    alone: (asked) => [
+    ...CLAIM,
+    ...shortWay(RW_CLAIM, (asked) => [
       roleOf(asked),
       String(asked.ttlMs),
       ...watchArgs(asked),
       counterLife(asked),
       String(asked.amount),
       guardOf(asked),
-    ],
+    ]),
     head: (asked) => [
       roleOf(asked),
       String(asked.ttlMs),
@@ -112,64 +96,40 @@ const RW_CLAIMING = operation(
     ],
     rest: watcherOf,
   },
-  CLAIM,
 );
 
-export const RW_ACCEPTING = operation(RW_ACCEPT, SHARED_ENTRY.accept, readAcceptance, {
-  alone: (asked) => [String(asked.amount), counterLife(asked), guardOf(asked)],
+export const RW_ACCEPTING = operation(SHARED_ENTRY.accept, readAcceptance, {
   head: (asked) => [counterLife(asked)],
   rest: ({ amount }) => String(amount),
 });
 
-function stayArgs(asked: Asked): readonly string[] {
-  return [roleOf(asked), String(asked.ttlMs), creation(asked)];
-}
-
-const RW_EXTENDING = operation(
-  RW_EXTEND,
-  SHARED_ENTRY.extend,
-  orTaken(readVote),
-  { alone: (asked) => [...stayArgs(asked), guardOf(asked)], head: stayArgs },
-  VOTE,
-);
+const RW_EXTENDING = operation(SHARED_ENTRY.extend, orTaken(readVote), {
+  leavesVote: true,
+  head: (asked) => [roleOf(asked), String(asked.ttlMs), creation(asked)],
+});
 
 function takeArgs(asked: Asked): readonly string[] {
   const { permits, wanted } = permitsOf(asked);
   return [String(asked.ttlMs), String(wanted), String(permits)];
 }
 
-export const PERMIT_CLAIMING = operation(
-  PERMIT_CLAIM,
-  SHARED_ENTRY.claimPermits,
-  readPermits,
-  {
-    alone: (asked) => [...takeArgs(asked), ...watchArgs(asked), guardOf(asked)],
-    head: (asked) => [...takeArgs(asked), rankOf(asked)],
-    rest: watcherOf,
-  },
-  CLAIM,
-);
+export const PERMIT_CLAIMING = operation(SHARED_ENTRY.claimPermits, readPermits, {
+  ...CLAIM,
+  ...shortWay(PERMIT_CLAIM, (asked) => [...takeArgs(asked), ...watchArgs(asked), guardOf(asked)]),
+  head: (asked) => [...takeArgs(asked), rankOf(asked)],
+  rest: watcherOf,
+});
 
-export const PERMIT_ALIGNING = operation(PERMIT_ALIGN, SHARED_ENTRY.align, readPermits, {
-  alone: (asked) => [asked.slots, String(permitsOf(asked).permits), guardOf(asked)],
+export const PERMIT_ALIGNING = operation(SHARED_ENTRY.align, readPermits, {
   head: (asked) => [String(permitsOf(asked).permits)],
   rest: ({ slots }) => slots,
 });
 
-const PERMIT_EXTENDING = operation(
-  PERMIT_EXTEND,
-  SHARED_ENTRY.extendPermits,
-  orTaken(readPermits),
-  {
-    alone: (asked) => {
-      const { permits, slots } = permitsOf(asked);
-      return [String(asked.ttlMs), slots, String(permits), creation(asked), guardOf(asked)];
-    },
-    head: (asked) => [String(asked.ttlMs), String(permitsOf(asked).permits), creation(asked)],
-    rest: (asked) => permitsOf(asked).slots,
-  },
-  VOTE,
-);
+const PERMIT_EXTENDING = operation(SHARED_ENTRY.extendPermits, orTaken(readPermits), {
+  leavesVote: true,
+  head: (asked) => [String(asked.ttlMs), String(permitsOf(asked).permits), creation(asked)],
+  rest: (asked) => permitsOf(asked).slots,
+});
 
 /** Removes a token. */
 function leaving(isUndo: boolean): Operation {
@@ -177,8 +137,7 @@ function leaving(isUndo: boolean): Operation {
     const known = command(LEAVE, namedKeys(asked), asked.token, NONE);
     return isUndo ? { name: 'eval', args: [LEAVE.source, ...known.args.slice(1)] } : known;
   };
-  const none = { alone: () => NONE, head: () => NONE };
-  return operation(LEAVE, SHARED_ENTRY.leave, readUndo, none, { isUndo, alone });
+  return operation(SHARED_ENTRY.leave, readUndo, { isUndo, script: LEAVE, alone, head: () => NONE });
 }
 
 export const UNDOING_SHARED = leaving(true);
@@ -191,6 +150,3 @@ export function claimingOf({ name }: Kind): Operation {
 export function extendingOf({ name }: Kind): Operation {
   return name === 'semaphore' ? PERMIT_EXTENDING : RW_EXTENDING;
 }
-
-/** Scripts that may leave a vote; without keys they do nothing. */
-export const CLAIMING_SHARED: readonly Script[] = [RW_CLAIM, RW_EXTEND, PERMIT_CLAIM, PERMIT_EXTEND];

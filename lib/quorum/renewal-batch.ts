@@ -6,7 +6,8 @@
  * A batch only ever confirms. Leases that a quorum did not confirm in time are at once renewed one by one; if this second
  * extension fails, it determines the reason and the consequences. Answers to the batch that arrive later still confirm.
  */
-import { Batch, entryReply, isAllYes } from '../node/batch.js';
+import { Batch } from '../node/batch.js';
+import { entryReply, isAllYes } from '../protocol/batch-call.js';
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { Deliveries } from './deliveries.js';
 import type { Grant } from './grant.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Batch, lessonFor } from '../../lib/node/batch.js';
-import { plainClaim, release, scriptedClaim, undo } from '../../lib/protocol/request.js';
+import { extension, plainClaim, release, scriptedClaim, undo } from '../../lib/protocol/request.js';
 import { BATCH, HELLO, SCRIPTS, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import { READ } from '../../lib/protocol/scope.js';
 import { scriptDigest } from '../../lib/redis/script.js';
@@ -100,9 +100,14 @@ describe('chaos kit: which request a command is', () => {
 
   it('a plain claim; other commands; a script on no keys, which is only made known', () => {
     expect(kindsOf(['SET', 'k', 'v', 'PX', '1', 'NX'])).to.deep.equal(['claim']);
-    for (const words of [['SET', 'k', 'v'], ['PING'], ['EVAL', 'return 1', '1', 'k'], ...LESSONS]) {
+    for (const words of [
+      ['SET', 'k', 'v'],
+      ['PING'],
+      ['EVAL', 'return 1', '1', 'k'],
+      ['EVAL', 'return 1', '0'],
+    ])
       expect(kindsOf(words)).to.deep.equal(['other']);
-    }
+    for (const words of LESSONS) expect(kindsOf(words)).to.deep.equal(['lesson']);
   });
 
   it('what goes over a connection that subscribes', () => {
@@ -130,6 +135,11 @@ describe('chaos kit: which request a command is', () => {
     batch.add(release(scope, 't'));
     const { name, args } = batch.command(false);
     expect(kindsOf([name, ...args])).to.deep.equal(['batch', 'rw-claim', 'leave']);
+  });
+
+  it('a batch of one is what its entry is', () => {
+    const { name, args } = extension(plainScope('a'), 't', { ttlMs: 500, mayCreate: false }).command;
+    expect(kindsOf([name, ...args])).to.deep.equal(['extend']);
   });
 });
 

@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { counterKey } from '../../lib/protocol/keys.js';
 import { BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
-import type { Command } from '../../lib/redis/transport.js';
 import { kindOf, kindsSentTo, tokenOf } from '../support/commands.js';
+import type { Entry } from '../support/entries.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { COUNTED_US, type FakeMaster, WALL_US } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
@@ -37,8 +37,8 @@ async function roundTrips({ redlock, time }: Bench, resource = 'r'): Promise<num
 }
 
 /** What a claim of one resource proposes. */
-function proposalOf(command: Command): number {
-  return Number(command.args[command.args.indexOf(tokenOf(command)) + 3]);
+function proposalOf({ args }: Entry): number {
+  return Number(args.proposal);
 }
 
 const proposalsTo = ({ sent }: FakeMaster): number[] =>

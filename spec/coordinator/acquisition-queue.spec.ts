@@ -244,7 +244,7 @@ describe('an acquisition that queues', () => {
     const lease = await wait;
     const queued = line.masters.map((master) => master.sent.filter((command) => kindOf(command) === 'queue'));
     for (const commands of queued) {
-      const tickets = new Set(commands.map((command) => command.args.at(-5)?.split('|')[0]));
+      const tickets = new Set(commands.map((command) => command.args.place?.split('|')[0]));
       expect([commands.length > 1, tickets.size, Number([...tickets][0]) > 0]).to.deep.equal([true, 1, true]);
       expect(new Set(commands.map(tokenOf)).size).to.equal(commands.length);
     }

@@ -1,8 +1,8 @@
 /** Acquisitions of locks that several may hold: where they wait, whom masters watch for, and what stays of a failed one. */
 import { expect } from 'chai';
-import { RW_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import type { Redlock } from '../../lib/redlock.js';
-import { scriptOf } from '../../lib/testing/master/execution.js';
+import { kindOf } from '../support/commands.js';
+import { entriesOf } from '../support/entries.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { type FakeMaster, serverError } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
@@ -14,8 +14,7 @@ const UNFAIR = { fair: false, ttlMs: 60_000, retry: { minDelayMs: 100, maxDelayM
 const writing = ({ redlock }: { readonly redlock: Redlock }) => redlock.readWriteLock('r').write;
 const reading = ({ redlock }: { readonly redlock: Redlock }) => redlock.readWriteLock('r').read;
 
-const claims = ({ sent }: FakeMaster): number =>
-  sent.filter((command) => scriptOf(command) === RW_CLAIM).length;
+const claims = ({ sent }: FakeMaster): number => sent.filter(({ kind }) => kind === 'rw-claim').length;
 
 /** The one for whom a master keeps others out; empty if there is none. */
 function watchedAt(master: FakeMaster | undefined): string {
@@ -95,8 +94,8 @@ describe('an acquisition of a shared lock', () => {
     const works = bench.masters.map((master) => {
       const call = master.call.bind(master);
       master.call = (command) => {
-        if (scriptOf(command) !== RW_CLAIM) return call(command);
-        master.sent.push(command);
+        if (kindOf(command) !== 'rw-claim') return call(command);
+        master.sent.push(...entriesOf(command));
         return Promise.reject(serverError('OOM command not allowed'));
       };
       return () => (master.call = call);

@@ -87,7 +87,7 @@ function unanswered(owed: readonly number[] = []): Withdrawn & { isDropped: bool
 }
 
 /** How many keys the last command names: a hand-over in the queue names more than the lock's. */
-const keysSentTo = (master: FakeMaster): number => Number(master.sent.at(-1)?.args[1]);
+const keysSentTo = (master: FakeMaster): number => master.sent.at(-1)?.keys.length ?? 0;
 
 describe('coordinator: whether a lease is given back in the queue', () => {
   const LONE = 3; // the lock's, and its queue's

@@ -11,7 +11,7 @@ const TERMS = { ttlMs: 30_000, nodeTimeoutMs: 200 } as const;
 
 /** How many looks the masters were asked for. */
 function looks({ masters }: Bench): number {
-  return masters[0]?.sent.filter((command) => scriptOf(command) === NOTE_READ).length ?? 0;
+  return masters[0]?.sent.filter(({ kind }) => kind === 'note-read').length ?? 0;
 }
 
 /** Takes down what is observed. */

@@ -4,10 +4,9 @@ import type { RedlockError } from '../../lib/runtime/errors.js';
 import { Lease as OwnLease, WriteLease } from '../../lib/lease/lease.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { MOST_PERMITS } from '../../lib/protocol/scope.js';
-import { PERMIT_ALIGN, PERMIT_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
-import { scriptOf } from '../../lib/testing/master/execution.js';
+import { type CommandKind, kindOf, kindsSentTo } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
@@ -36,7 +35,7 @@ function holdBackSettling(master: FakeMaster): () => void {
   const late: (() => void)[] = [];
   const send = master.call.bind(master);
   master.call = (command) =>
-    scriptOf(command) === PERMIT_ALIGN
+    kindOf(command) === 'permit-align'
       ? new Promise((resolve) => late.push(() => resolve(send(command))))
       : send(command);
   return () => {
@@ -56,8 +55,8 @@ function holdReply(master: FakeMaster): () => void {
   return () => arrive();
 }
 
-function scriptsSentTo(master: FakeMaster | undefined): string[] {
-  return (master?.sent ?? []).map((command) => scriptOf(command)?.name ?? command.name);
+function kindsAt(master: FakeMaster | undefined): CommandKind[] {
+  return master === undefined ? [] : kindsSentTo(master);
 }
 
 describe('locks of one name: what is refused before anything is sent', () => {
@@ -162,7 +161,7 @@ for (const nodes of [1, 2, 3, 4, 5]) {
       const failed = rejection(redlock.mutex('r', { fair: false }).acquire({ waitMs: 500 }));
       await time.advance(700);
       expect((await failed).code).to.equal('LOCK_TAKEN');
-      expect(scriptsSentTo(masters[0])).not.to.include('queue');
+      expect(kindsAt(masters[0])).not.to.include('queue');
       await holder.release();
     });
 
@@ -311,7 +310,7 @@ describe('permits that masters gave differently (T-D5)', () => {
     expect(m1.listeners).to.equal(0);
     m1.become('ready');
     await time.advance(1_000);
-    expect(scriptsSentTo(m1)).to.not.include(PERMIT_ALIGN.name);
+    expect(kindsAt(m1)).to.not.include('permit-align');
     expect(m1.size).to.equal(0);
   });
 
@@ -320,9 +319,9 @@ describe('permits that masters gave differently (T-D5)', () => {
     occupy(masters[0], 'ann', '0', 3);
     const lease = await redlock.semaphore('r', 3).acquire();
     expect(heldAt(masters, lease.token).filter((slots) => slots === '0')).to.have.length(4);
-    expect(masters.slice(1).flatMap(scriptsSentTo)).not.to.include('permit-align');
+    expect(masters.slice(1).flatMap(kindsAt)).not.to.include('permit-align');
     // the first is told to give up what is of no use
-    expect(scriptsSentTo(masters[0])).to.deep.equal([PERMIT_CLAIM.name, PERMIT_ALIGN.name]);
+    expect(kindsAt(masters[0])).to.deep.equal(['permit-claim', 'permit-align']);
   });
 
   it('a late vote for others is given up as well', async () => {

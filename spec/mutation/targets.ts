@@ -19,6 +19,7 @@ const TYPESCRIPT = [
   'lib/protocol/replies.ts',
   'lib/protocol/queue-request.ts',
   'lib/protocol/pushes.ts',
+  'lib/protocol/batch-call.ts',
   'lib/protocol/note-requests.ts',
   'lib/quorum/deliveries.ts',
   'lib/node/send-queue.ts',
@@ -115,6 +116,7 @@ const OWN_JUDGES: Readonly<Record<string, readonly string[]>> = {
   'lib/protocol/replies.ts': ['protocol', 'queue', 'coordinator', 'quorum', 'locks'],
   'lib/protocol/queue-request.ts': ['protocol', 'queue'],
   'lib/protocol/pushes.ts': ['protocol', 'queue'],
+  'lib/protocol/batch-call.ts': ['protocol', 'node', 'quorum'],
   'lib/protocol/note-requests.ts': ['protocol', 'election', 'jobs'],
   'lib/lease/notes.ts': ['lease', 'election', 'jobs'],
 };

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { LoopTurn } from '../../lib/node/batch.js';
 import { Node, type Sink, type Withdrawn } from '../../lib/node/node.js';
-import { EXTEND } from '../../lib/protocol/lua/scripts.js';
+import { BATCH } from '../../lib/protocol/lua/scripts.js';
 import { SILENT_WINDOW, WINDOW } from '../../lib/node/send-window.js';
 import {
+  acceptance,
   extension,
   plainClaim,
   release,
@@ -14,6 +15,7 @@ import {
 import { keysOf, kindsSentTo, plainScope } from '../support/commands.js';
 import { FakeMaster, serverError } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
+import { READ } from '../../lib/protocol/scope.js';
 
 /** Writes down what it is told. */
 class Notes implements Sink, Withdrawn {
@@ -75,7 +77,7 @@ function environment(turn?: LoopTurn): Ground {
   return { time, master, node, send, claims };
 }
 
-const names = (master: FakeMaster): string[] => master.sent.map(({ name }) => name);
+const names = (master: FakeMaster): string[] => master.sent.map(({ command }) => command.name);
 
 describe('node: one master', () => {
   it('sends at once behind no more than one other; what comes behind more goes in one call at the end of the turn of the event loop', async () => {
@@ -246,7 +248,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
   for (const [title, request] of cases) {
     it(`${title} is sent again, whole, and its answer is the answer`, async () => {
       const { master, node, send } = environment();
-      node.introductions.introduces(EXTEND);
+      node.introductions.introduces(BATCH);
       master.knowsScripts = false;
       const notes = send(request);
       await settle();
@@ -255,14 +257,16 @@ describe('node: a script that the master does not know (rule 11)', () => {
     });
   }
 
-  it('the first extension carries its source, by each script: it may have no time for a second round trip', async () => {
+  it('the first extension carries the source, by each script: it may have no time for a second round trip', async () => {
     const { master, send } = environment();
     const extend = extension(plainScope('a'), 'token', { ttlMs: 30_000, mayCreate: true });
     send(extend);
     await settle();
     send(extend);
     await settle();
-    expect(names(master)).to.deep.equal(['eval', 'evalsha']);
+    send(extension({ ...plainScope('s'), kind: READ }, 'token', { ttlMs: 30_000, mayCreate: true }));
+    await settle();
+    expect(names(master)).to.deep.equal(['eval', 'evalsha', 'eval']);
     master.manner = 'freeze';
     const calls: string[] = [];
     const call = master.call.bind(master);
@@ -274,7 +278,53 @@ describe('node: a script that the master does not know (rule 11)', () => {
       for (let n = 0; n < 4; n++) send(extend); // the first two go at once
       await settle();
     }
-    expect(calls).to.deep.equal(['evalsha', 'evalsha', 'eval', 'evalsha']);
+    expect(calls).to.deep.equal(['evalsha', 'evalsha', 'evalsha', 'evalsha']); // many go by the same script
+  });
+
+  it('the first extension does so in a call with others as well, whatever that script carried before', async () => {
+    const { claims, master, send } = environment();
+    master.manner = 'freeze';
+    const extend = extension(plainScope('a'), 'token', { ttlMs: 30_000, mayCreate: true });
+    for (const first of [false, true, true]) {
+      claims(4); // the first two go at once
+      if (first) send(extend);
+      await settle();
+    }
+    const calls = new Set(master.sent.map(({ command }) => command));
+    const scripts = [...calls].map(({ name }) => name).filter((name) => name !== 'set');
+    expect(scripts).to.deep.equal(['evalsha', 'eval', 'evalsha']);
+  });
+
+  it('what has no short way is answered as the only entry of a batch: in full, or by an error of its own', async () => {
+    const { master, send } = environment();
+    const extend = extension(plainScope('a'), 'token', { ttlMs: 30_000, mayCreate: true });
+    const done = send(extend);
+    await settle();
+    master.replies.push([0, 7, 0], '!OOM command not allowed', undefined);
+    const refused = send(extend);
+    await settle();
+    const failed = send(extend);
+    await settle();
+    const odd = send(extend);
+    await settle();
+    expect([done, refused, odd].map(({ replies }) => replies)).to.deep.equal([
+      [[1, 0, 0]],
+      [[0, 7, 0]],
+      [undefined],
+    ]);
+    expect([failed.replies, failed.failures]).to.deep.equal([[], ['OOM command not allowed']]);
+  });
+
+  it('such a batch of one has no crowd behind it: what its caller sends next goes at once', async () => {
+    const { claims, master, send } = environment();
+    const one = send(acceptance(plainScope('a'), 'token', 7));
+    let sent: string[] = [];
+    one.onReply = () => {
+      claims(1);
+      sent = names(master);
+    };
+    await settle();
+    expect(sent).to.deep.equal(['evalsha', 'set']);
   });
 
   it('a claim is not sent again once nobody waits for it: it would overtake its undo (rule 5)', async () => {

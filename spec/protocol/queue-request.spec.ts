@@ -13,10 +13,11 @@ import {
   undo,
 } from '../../lib/protocol/request.js';
 import { MUTEX, SettledScope } from '../../lib/protocol/scope.js';
-import { CLAIM, QUEUE, YIELD } from '../../lib/protocol/lua/scripts.js';
+import { BATCH, CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import { plainScope } from '../support/commands.js';
+import { entriesOf } from '../support/entries.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime } from '../support/fake-time.js';
 import { reserving } from '../support/looks.js';
@@ -57,32 +58,34 @@ describe('requests for a place in the queue', () => {
       },
     };
     const request = queueing(guarded, ANN, { ...LOOK, ttlMs: 0, proposal });
-    expect(request.command.args.slice(-4)).to.deep.equal(['0', '60000', '0', '5000']);
+    expect(entriesOf(request.command)[0]?.args).to.include({ ttl: '0', life: '60000', proposal: '0' });
   });
 
   it('queueing: resource, queue, turn, terms, counter and marker; it may leave a vote', () => {
     expect(place.command).to.deep.equal({
       name: 'evalsha',
       args: [
-        ...[scriptDigest(QUEUE.source), '6', 'r', ...QUEUED, MARKER],
-        ...[ANN, PLACE, '10000', '60000', '77', '5000'],
+        ...[scriptDigest(BATCH.source), '6', 'r', ...QUEUED, MARKER],
+        ...['5000', 'q', '1', '1', '10000', '60000', '77', ANN, PLACE],
       ],
     });
-    expect(place.whole().args.slice(0, 3)).to.deep.equal([QUEUE.source, '6', 'r']);
+    expect(place.whole().args.slice(0, 3)).to.deep.equal([BATCH.source, '6', 'r']);
     expect([place.leavesVote, place.sharesCalls]).to.deep.equal([true, true]);
     const unguarded = queueing(plainScope('r'), ANN, LOOK);
     expect(unguarded.command.args.slice(1)).to.deep.equal([
-      ...['5', 'r', ...QUEUED, ANN, PLACE, '10000', '0', '0', '-1'], // without fencing, none is proposed
+      ...['5', 'r', ...QUEUED, '-1', 'q', '1', '1', '10000', '0', '0', ANN, PLACE], // without fencing, none is proposed
     ]);
     const only = reserving(guarded, ANN, TICKET, 30_000);
-    expect(only.command.args.slice(8)).to.deep.equal([ANN, `${TICKET}|30000|0`, '0', '60000', '0', '5000']);
+    expect(only.command.args.slice(8)).to.deep.equal([
+      ...['5000', 'q', '1', '1', '0', '60000', '0', ANN, `${TICKET}|30000|0`],
+    ]);
   });
 
   it('queueing: its lesson does nothing, and a master knows the script from then on', async () => {
     const master = new FakeMaster('m1', new FakeTime());
     master.knowsScripts = false;
     const lesson = place.lesson();
-    expect(lesson?.args).to.deep.equal([QUEUE.source, '0']);
+    expect(lesson?.args).to.deep.equal([BATCH.source, '0', '-1']);
     if (lesson !== undefined) await master.call(lesson);
     expect(master.names()).to.deep.equal([]);
     expect(await master.call(place.command)).to.be.an('array');
@@ -92,7 +95,10 @@ describe('requests for a place in the queue', () => {
     const request = yielding(guarded, ANN, { serial: 7, ticket: TICKET, lifeMs: 30_000, proposal: 77 });
     expect(request.command).to.deep.equal({
       name: 'evalsha',
-      args: [scriptDigest(YIELD.source), '5', 'r', ...QUEUED, ANN, `7|${TICKET}|30000`, '77'],
+      args: [
+        ...[scriptDigest(BATCH.source), '5', 'r', ...QUEUED],
+        ...['-1', 'y', '1', '1', '77', ANN, `7|${TICKET}|30000`],
+      ],
     });
     expect([request.leavesVote, request.isGuarded, request.lesson()]).to.deep.equal([
       false,

@@ -173,7 +173,7 @@ describe('mutex queue: what follows the wait', () => {
     await (await wait).release();
     for (let i = 0; i < 12; i++) await (await redlock.acquire('r')).release(); // below 1/32
     await settle();
-    const keys = m1.sent.slice(-24).map(({ args }) => Number(args[1]));
+    const keys = m1.sent.slice(-24).map(({ keys: named }) => named.length);
     const [claim, release, inQueue] = [3, 3, 5];
     expect(keys.filter((_, i) => i % 2 === 0)).to.deep.equal(Array.from({ length: 12 }, () => claim));
     expect(keys.filter((_, i) => i % 2 === 1)).to.deep.equal([
@@ -210,7 +210,7 @@ describe('mutex queue: what follows the wait', () => {
     m3.thaw();
     await time.advance(1_000);
     const [, token = ''] = random.tokens; // of the first claim in the queue
-    const ofIt = m3.sent.filter(({ args }) => args.includes(token));
+    const ofIt = m3.sent.filter((one) => one.token === token);
     const isUndo = (kind: CommandKind): boolean => kind !== 'yield'; // a push for it may come when it has left
     expect(ofIt.map(kindOf).filter(isUndo)).to.deep.equal(['queue', 'claim', 'undo']);
     await (await wait).release();

@@ -8,15 +8,15 @@ import { plainScope } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import {
-  argsOf,
   askedAt,
   hold,
   kindsOf,
-  type QueueBench,
-  queueBench,
   MINE,
   OTHER,
+  placesOf,
   queueAs,
+  type QueueBench,
+  queueBench,
   THIRD,
   type Waiter,
   waitIn,
@@ -154,7 +154,7 @@ describe('queue wait: direct hand-over', () => {
     await time.advance(10);
     await queueAs(m1, THIRD, 5);
     await settle();
-    const [, yielded = ''] = /^(\d+)\|/.exec(argsOf(m1, 'yield')[0]?.[0] ?? '') ?? [];
+    const [yielded = ''] = placesOf(m1, 'yield')[0] ?? [];
     expect([m1.value('r'), kindsOf(m1)]).to.deep.equal([`${THIRD}+`, ['queue', 'yield']]);
     for (const serial of [Number(yielded), Number(yielded) - 1])
       m1.connection.tell(`v ${serial} ${Math.floor(time.now())} ${TTL_MS} 0 ${MINE} r`);

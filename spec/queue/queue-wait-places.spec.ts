@@ -6,19 +6,19 @@ import { holdReplies, kindOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import {
-  argsOf,
   askedAt,
   hold,
   kindsOf,
   letGo,
-  type QueueBench,
-  queueBench,
   MINE,
   OTHER,
+  placesOf,
   queueAs,
+  type QueueBench,
+  queueBench,
   type Waiter,
-  waitIn,
   type WaiterTerms,
+  waitIn,
 } from '../support/queue-bench.js';
 
 const QUEUE = queueKey('r');
@@ -58,8 +58,7 @@ async function lineUp(masters: readonly FakeMaster[], count: number): Promise<vo
 }
 
 /** For how long it asked for a place, each time. */
-const lives = (master: FakeMaster): number[] =>
-  argsOf(master, 'queue').map(([place]) => Number(place?.split('|')[1]));
+const lives = (master: FakeMaster): number[] => placesOf(master, 'queue').map(([, lifeMs]) => Number(lifeMs));
 
 describe('queue wait: push connections', () => {
   it('a push connection that closes takes its master out; when it opens again, the master is asked again, with the same ticket', async () => {

@@ -169,7 +169,7 @@ describe('queue wait: a vote that the holder of the lock asks for (protocol C3a)
   const yields = ({ sent }: FakeMaster): string[] =>
     sent
       .filter((command) => kindOf(command) === 'yield')
-      .map(({ args }) => String(args[8]).replace(/\|\d+\|\d+/, '|…'));
+      .map(({ args }) => String(args.place).replace(/\|\d+\|\d+/, '|…'));
 
   it('rests at once, counts never again, and the place looks again after the rest', async () => {
     const started = await inQueue();

@@ -3,19 +3,20 @@ import { expect } from 'chai';
 import type { Ask } from '../../lib/node/node.js';
 import { turnKey } from '../../lib/protocol/keys.js';
 import { gate, holdReplies, kindOf } from '../support/commands.js';
+import { entriesOf } from '../support/entries.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import {
-  argsOf,
   askedAt,
   hold,
   kindsOf,
   letGo,
-  type QueueBench,
-  queueBench,
   MINE,
   OTHER,
+  placesOf,
   queueAs,
+  type QueueBench,
+  queueBench,
   THIRD,
   type Waiter,
   waitIn,
@@ -57,7 +58,7 @@ function odd(master: FakeMaster | undefined): { isOver: boolean } {
     if (kindOf(command) !== 'queue') return send(command);
     master.call = send;
     state.isOver = true;
-    return Promise.resolve([0, 300_000, 0]);
+    return Promise.resolve([[0, 300_000, 0]]);
   };
   return state;
 }
@@ -80,7 +81,7 @@ function loseYields(master: FakeMaster): () => void {
   const send = master.call.bind(master);
   master.call = (command) => {
     if (kindOf(command) !== 'yield') return send(command);
-    master.sent.push(command);
+    master.sent.push(...entriesOf(command));
     return Promise.reject(new Error('Connection is closed.'));
   };
   return () => (master.call = send);
@@ -89,7 +90,8 @@ function loseYields(master: FakeMaster): () => void {
 /** It answers the first request for a place as one that may have forgotten votes. */
 function quarantine(master: FakeMaster): void {
   const send = master.call.bind(master);
-  master.call = (command) => (kindOf(command) === 'queue' ? Promise.resolve([-1, 5_000, 0]) : send(command));
+  master.call = (command) =>
+    kindOf(command) === 'queue' ? Promise.resolve([[-1, 5_000, 0]]) : send(command);
 }
 
 describe('queue wait', () => {
@@ -225,7 +227,7 @@ describe('queue wait', () => {
     await environment.time.advance(30_000);
     m3.connection.open();
     await settle();
-    expect(argsOf(m3, 'queue').map(([place]) => place?.split('|')[0])).to.deep.equal(['77']);
+    expect(placesOf(m3, 'queue').map(([ticket]) => ticket)).to.deep.equal(['77']);
     stay.end();
   });
 
@@ -359,7 +361,7 @@ describe('queue wait: yielding', () => {
     const told = await queueAs(m1, THIRD, 5);
     await settle();
     expect([m1.value('r'), told, kinds(started)[0]]).to.deep.equal([`${THIRD}+`, ['g'], 'refused']);
-    const [, ticket, lifeMs] = argsOf(m1, 'yield')[0]?.[0]?.split('|') ?? [];
+    const [, ticket, lifeMs] = placesOf(m1, 'yield')[0] ?? [];
     expect([ticket, Number(lifeMs)]).to.deep.equal(['1000', 60_000]);
     expect(m1.members('quorate:queue:{r}')).to.deep.equal([{ name: MINE, score: 1_000 }]);
     stay.end();
@@ -466,7 +468,7 @@ describe('queue wait: yielding', () => {
     m1.connection.tell(`g ${next} ${MINE} r`);
     await settle();
     expect(kindsOf(m1)).to.deep.equal(['queue', 'yield', 'yield']);
-    expect(argsOf(m1, 'yield').map(([place]) => Number(place?.split('|')[0]))).to.deep.equal([yielded, next]);
+    expect(placesOf(m1, 'yield').map(([serial]) => Number(serial))).to.deep.equal([yielded, next]);
     stay.end();
   });
 
@@ -500,7 +502,7 @@ describe('queue wait: yielding', () => {
     await time.advance(400);
     expect(kindsOf(m1).slice(4)).to.deep.equal(['queue', 'yield']);
     expect([m1.value('r'), told]).to.deep.equal([`${THIRD}+`, ['g']]);
-    expect(new Set(argsOf(m1, 'yield').map(([serial]) => serial)).size).to.equal(1);
+    expect(new Set(placesOf(m1, 'yield').map((place) => place.join('|'))).size).to.equal(1);
     stay.end();
   });
 

@@ -463,7 +463,9 @@ describe('subscriptions: the end', () => {
 describe('subscriptions: pushes for a token that has left', () => {
   const GRANT = `g ${SERIAL} ${MINE} app:r`;
   const yields = (master: FakeMaster): string[][] =>
-    master.sent.filter((_, i) => kindsSentTo(master)[i] === 'yield').map(({ args }) => args.slice(2));
+    master.sent
+      .filter(({ kind }) => kind === 'yield')
+      .map(({ args, keys, token = '' }) => [...keys, token, args.place ?? '', args.proposal ?? '']);
 
   async function left(prepare?: (master: FakeMaster) => unknown): Promise<One> {
     const one = await environment(prepare);

@@ -1,11 +1,9 @@
 /** Waiting at the gate of a lock that several may hold: who is the head, and in which order heads follow each other. */
 import { expect } from 'chai';
-import { QUEUE } from '../../lib/protocol/lua/scripts.js';
 import { RESERVE_MS } from '../../lib/protocol/lua/waiting.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
-import { scriptOf } from '../../lib/testing/master/execution.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
-import { plainScope, tokenOf } from '../support/commands.js';
+import { kindOf, plainScope, tokenOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { queueAs } from '../support/queue-bench.js';
@@ -137,7 +135,7 @@ function holdBackPlaces(master: FakeMaster, client: string): () => void {
   const send = master.call.bind(master);
   const beginning = tokenFrom(client, '').split(':')[0] ?? '';
   master.call = (command) =>
-    scriptOf(command) === QUEUE && tokenOf(command).startsWith(beginning)
+    kindOf(command) === 'queue' && tokenOf(command).startsWith(beginning)
       ? new Promise((resolve) => late.push(() => resolve(send(command))))
       : send(command);
   return () => {

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { counterKey } from '../../lib/protocol/keys.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
+import { entriesOf } from '../support/entries.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
-import { acceptsOf, gate, kindOf, type OnItsWay, sentTo } from '../support/commands.js';
+import { acceptsOf, gate, type OnItsWay, sentTo } from '../support/commands.js';
 import { COUNTED_US, type FakeMaster, serverError } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
@@ -240,7 +241,9 @@ describe('acceptance: masters that granted with different fences agree on one', 
     for (const master of masters) {
       const send = master.call.bind(master);
       master.call = (command) => {
-        if (kindOf(command) === 'accept') countAt(master, above(Number(command.args[6])) + 1); // another one was there first
+        for (const { args, kind } of entriesOf(command))
+          // another one was there first
+          if (kind === 'accept') countAt(master, above(Number(args.fence)) + 1);
         return send(command);
       };
     }

@@ -1,13 +1,12 @@
 /** What is put to which master until a quorum gives the same permits: answers arrive one by one. */
 import { expect } from 'chai';
 import { Node } from '../../lib/node/node.js';
-import { PERMIT_ALIGN } from '../../lib/protocol/lua/scripts.js';
 import { scriptedClaim } from '../../lib/protocol/request.js';
 import type { Scope } from '../../lib/protocol/scope.js';
 import { alignRest } from '../../lib/quorum/permit-agreement.js';
 import { Round } from '../../lib/quorum/round.js';
-import { scriptOf } from '../../lib/testing/master/execution.js';
 import { plainScope } from '../support/commands.js';
+import { entriesOf } from '../support/entries.js';
 import { FakeMaster, serverError } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 
@@ -63,7 +62,7 @@ async function scene(
     const send = master.call.bind(master);
     master.call = (command) =>
       new Promise((resolve, reject) => {
-        const what = scriptOf(command) === PERMIT_ALIGN ? (command.args[4] ?? '') : 'claim';
+        const what = entriesOf(command)[0]?.args.slots ?? 'claim';
         way.push({ what, run: () => void send(command).then(resolve, reject) });
       });
     return way;

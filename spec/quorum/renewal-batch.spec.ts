@@ -10,10 +10,9 @@ import { Node } from '../../lib/node/node.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { type RenewalParts, Extension, renewTogether } from '../../lib/quorum/renewal-batch.js';
 import { GRANTED } from '../../lib/protocol/quorum.js';
-import { BATCH, EXTEND, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
+import { BATCH, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import { type Script, scriptDigest } from '../../lib/redis/script.js';
-import { entriesOf, isBatch } from '../support/entries.js';
-import { scriptOf } from '../../lib/testing/master/execution.js';
+import { entriesOf, type EntryKind, isBatch } from '../support/entries.js';
 import type { Command } from '../../lib/redis/transport.js';
 import { plainScope } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
@@ -80,8 +79,7 @@ function callsOf(master: FakeMaster): Command[] {
   return own;
 }
 
-const extensions = (master: FakeMaster): number =>
-  master.sent.filter((command) => scriptOf(command) === EXTEND).length;
+const extensions = (master: FakeMaster): number => master.sent.filter(({ kind }) => kind === 'extend').length;
 
 const statuses = (leases: readonly Lease[]): readonly string[] => [
   ...new Set(leases.map(({ status }) => status)),
@@ -271,12 +269,12 @@ describe('renewals of many leases', () => {
         const isBy = ({ args }: Command, { source }: Script): boolean =>
           args[0] === source || args[0] === scriptDigest(source);
         const shared = own.filter((one) => isBy(one, SHARED_BATCH));
-        const exclusive = own.filter((one) => isBy(one, BATCH) || isBy(one, EXTEND));
+        const exclusive = own.filter((one) => isBy(one, BATCH));
         expect(own.length).to.equal(shared.length + exclusive.length);
-        // the first few go by themselves, and one that is alone among them goes alone
+        // the first few go by themselves
         for (const { length } of [shared, exclusive]) expect(length).to.be.within(1, 2);
-        const scripts = shared.flatMap(entriesOf).map((one) => scriptOf(one)?.name);
-        const each = (name: string): number => scripts.filter((one) => one === name).length;
+        const kinds = shared.flatMap(entriesOf).map(({ kind }) => kind);
+        const each = (kind: EntryKind): number => kinds.filter((one) => one === kind).length;
         expect([each('rw-extend'), each('permit-extend')]).to.deep.equal([2 * OF_EACH, OF_EACH]);
       }
       for (const lease of leases) expect(lease.remainingMs()).to.be.above(TTL_MS * 0.9);
@@ -293,7 +291,7 @@ describe('renewals of many leases', () => {
       for (const lease of leases) expect(lease.remainingMs()).to.be.above(TTL_MS * 0.9);
       await time.advance(TTL_MS);
       expect(statuses(leases)).to.deep.equal(['held']);
-      for (const { sent } of masters) expect(sent.at(-1)?.name).to.equal('evalsha'); // it was taught
+      for (const { sent } of masters) expect(sent.at(-1)?.command.name).to.equal('evalsha'); // it was taught
     });
   }
 
@@ -747,7 +745,7 @@ describe('renewals: one call', () => {
     expect(answered()).to.equal(1);
     for (const [i, master] of masters.entries())
       expect(
-        master.sent.map((command) => command.args[2]),
+        master.sent.map(({ keys }) => keys[0]),
         `m${i + 1}`,
       ).to.deep.equal(LONG.slice(0, 4));
   });

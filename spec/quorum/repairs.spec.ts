@@ -225,7 +225,7 @@ describe('repairs: undos that did not get through at first', () => {
     expect(repairs.size).to.equal(MAX_ENTRIES_PER_NODE);
     master.state = 'ready';
     await time.advance(5_000);
-    const undone = new Set(master.sent.map(({ args }) => args[2]));
+    const undone = new Set(master.sent.map(({ keys }) => keys[0]));
     expect([undone.size, undone.has('k5'), undone.has('k6')]).to.deep.equal([
       MAX_ENTRIES_PER_NODE,
       false,
@@ -243,7 +243,7 @@ describe('repairs: undos that did not get through at first', () => {
     owe();
     master.state = 'ready';
     await time.advance(5_000);
-    const undone = new Set(master.sent.map(({ args }) => args[2]));
+    const undone = new Set(master.sent.map(({ keys }) => keys[0]));
     expect([undone.has('again'), undone.has('k1'), undone.has('k2')]).to.deep.equal([true, false, true]);
   });
 

@@ -37,7 +37,7 @@ describe('rule 11: an unknown script costs a retry inside the node, not the atte
           await lease.release();
           await settle();
         }
-        const whole = masters.map(({ sent }) => sent.filter(({ name }) => name === 'eval').length);
+        const whole = masters.map(({ sent }) => sent.filter(({ command }) => command.name === 'eval').length);
         expect(whole, `round ${round}`).to.deep.equal(masters.map(() => 2 * round)); // the claim's, the release's
         for (const master of masters) {
           master.forget();

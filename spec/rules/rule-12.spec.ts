@@ -59,7 +59,7 @@ describe('rule 12: bounded while a minority is silent', () => {
     frozen.thaw();
     await bench.time.advance(2_000);
     expect(frozen.size).to.equal(0);
-    const claims = frozen.run.filter(({ name }) => name === 'set').length;
+    const claims = frozen.run.filter(({ command }) => command.name === 'set').length;
     expect(frozen.run.length).to.be.at.least(2 * claims);
   });
 

@@ -1,8 +1,6 @@
 import { expect } from 'chai';
-import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
 import { counterKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
-import { scriptDigest } from '../../lib/redis/script.js';
-import type { Command } from '../../lib/redis/transport.js';
+import type { Entry } from '../support/entries.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
@@ -11,13 +9,8 @@ import { rejection } from '../support/rejection.js';
 
 const SIZES = [1, 2, 3, 4, 5];
 
-/** What a command does, by name, and the keys and the token that it does it with. */
-function read({ name, args }: Command): string {
-  if (name === 'set') return `set ${args[0]} ${args[1]}`;
-  const script = SCRIPTS.find(({ source }) => source === args[0] || scriptDigest(source) === args[0]);
-  const count = Number(args[1]);
-  return `${script?.name ?? '?'} ${args.slice(2, 2 + count).join('+')} ${args[2 + count] ?? ''}`.trimEnd();
-}
+/** What a request does, and the keys and the token that it does it with. */
+const read = ({ kind, keys, token }: Entry): string => `${kind} ${keys.join('+')} ${token}`;
 
 const sent = (master: FakeMaster): string[] => master.sent.map(read);
 
@@ -51,7 +44,7 @@ describe('rule 14: every release and undo deletes the vote, by compare-and-delet
         await rejection(redlock.acquire('r', { waitMs: 0 }));
         await settle();
         const [token] = random.tokens;
-        const claim = fencing ? `claim r${beside('r')}+quorate:guard ${token}` : `set r ${token}`;
+        const claim = fencing ? `claim r${beside('r')}+quorate:guard ${token}` : `claim r ${token}`;
         for (const [i, master] of masters.entries()) {
           // a script that refused compared the tokens: there is nothing to give back
           const isExplained = fencing && i >= quorum - 1;
@@ -136,7 +129,7 @@ describe('rule 14: the scripts delete before anything that may fail', () => {
   });
 
   it('no script but those of the guard writes anything by itself', () => {
-    for (const name of ['claim', 'accept', 'undo', 'release', 'extend', 'batch'])
+    for (const name of ['claim', 'undo', 'release', 'batch'])
       expect(callsOf(scriptCode(name).rest)).to.deep.equal([]);
   });
 

@@ -58,7 +58,7 @@ async function story({ redlock, masters, time, other }: Bench): Promise<string> 
   const events: string[] = [];
   short.signal.addEventListener('abort', () => events.push(`aborted at ${time.now()}`));
   await time.advance(1_500);
-  const commands = masters.map(({ sent }) => sent);
+  const commands = masters.map(({ sent }) => sent.map(({ command }) => command));
   return JSON.stringify([code, attempts, elapsedMs, remaining, short.status, events, time.now(), commands]);
 }
 

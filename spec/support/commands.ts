@@ -1,51 +1,11 @@
 /** Commands as the specs look at them: what kind, and with which token. */
-import {
-  ACCEPT,
-  BOOTSTRAP,
-  CLAIM,
-  EXTEND,
-  HELLO,
-  INSPECT,
-  QUEUE,
-  RELEASE,
-  UNDO,
-  VOUCH,
-  YIELD,
-} from '../../lib/protocol/lua/scripts.js';
 import { MUTEX, NO_MARKER, type Scope } from '../../lib/protocol/scope.js';
-import { entriesOf, isBatch } from './entries.js';
-import { scriptOf } from '../../lib/testing/master/execution.js';
+import { type Entry, type EntryKind, entriesOf } from './entries.js';
 import type { Command } from '../../lib/redis/transport.js';
 import type { FakeMaster } from './fake-master.js';
 
-export type CommandKind =
-  | 'claim'
-  | 'accept'
-  | 'undo'
-  | 'release'
-  | 'extend'
-  | 'queue'
-  | 'yield'
-  | 'inspect'
-  | 'vouch'
-  | 'bootstrap'
-  | 'hello'
-  | 'lesson'
-  | 'time'
-  | 'batch';
-
-const KINDS: Readonly<Record<string, CommandKind>> = {
-  [CLAIM.name]: 'claim',
-  [ACCEPT.name]: 'accept',
-  [UNDO.name]: 'undo',
-  [RELEASE.name]: 'release',
-  [EXTEND.name]: 'extend',
-  [QUEUE.name]: 'queue',
-  [YIELD.name]: 'yield',
-  [INSPECT.name]: 'inspect',
-  [VOUCH.name]: 'vouch',
-  [BOOTSTRAP.name]: 'bootstrap',
-};
+/** `batch`: its entries are of several kinds. */
+export type CommandKind = EntryKind | 'batch';
 
 /** What requests without fencing and guard are about. */
 export function plainScope(...keys: readonly string[]): Scope {
@@ -58,22 +18,19 @@ export function plainScope(...keys: readonly string[]): Scope {
   };
 }
 
-export function kindOf(command: Command): CommandKind {
-  if (command.name === 'set') return 'claim';
-  if (command.name === 'time') return 'time';
-  if (scriptOf(command) === HELLO) return 'hello';
-  if (command.args[1] === '0') return 'lesson'; // on no keys: the master shall know the script, and do nothing
-  if (isBatch(command)) {
-    const kinds = new Set(entriesOf(command).map(kindOf));
-    return kinds.size === 1 ? ([...kinds][0] ?? 'batch') : 'batch';
-  }
-  const kind = KINDS[scriptOf(command)?.name ?? ''];
-  if (kind === undefined) throw new Error('no command of lib');
-  return kind;
+export function kindOf(sent: Command | Entry): CommandKind {
+  if ('kind' in sent) return sent.kind;
+  const [kind, ...others] = new Set(entriesOf(sent).map((entry) => entry.kind));
+  return kind === undefined || others.length > 0 ? 'batch' : kind;
 }
 
-export function tokenOf({ name, args }: Command): string {
-  return (name === 'set' ? args[1] : args[1] === '0' ? '' : args[2 + Number(args[1])]) ?? '';
+/** Of its first entry. */
+export function tokenOf(sent: Command | Entry): string {
+  return firstOf(sent)?.token ?? '';
+}
+
+function firstOf(sent: Command | Entry): Entry | undefined {
+  return 'kind' in sent ? sent : entriesOf(sent)[0];
 }
 
 /** What was sent to a master, in order, as `kind token`; the tokens of `FakeRandom` end with their number. */
@@ -81,9 +38,9 @@ export function sentTo(master: FakeMaster): string[] {
   return master.sent.map((command) => `${kindOf(command)} ${tokenOf(command).replace(/^.*-/, '')}`.trimEnd());
 }
 
-/** The keys of that kind's commands, in the order of its script. */
-export function keysOf({ name, args }: Command): readonly string[] {
-  return name === 'set' ? args.slice(0, 1) : args.slice(2, 2 + Number(args[1]));
+/** The keys of its first entry, in the order of the scripts. */
+export function keysOf(sent: Command | Entry): readonly string[] {
+  return firstOf(sent)?.keys ?? [];
 }
 
 export function kindsSentTo(master: FakeMaster): CommandKind[] {
@@ -101,11 +58,12 @@ export function holdBack(master: FakeMaster, kind: CommandKind): () => void {
   const send = master.call.bind(master);
   master.call = (command) => {
     if (kindOf(command) !== kind) return send(command);
-    master.sent.push(command);
+    const entries = entriesOf(command);
+    master.sent.push(...entries);
     return new Promise((resolve) =>
       late.push(() => {
         resolve(send(command));
-        master.sent.pop(); // it was counted already
+        master.sent.splice(-entries.length); // they were counted already
       }),
     );
   };
@@ -134,7 +92,7 @@ export function refuseNext(master: FakeMaster): void {
   master.call = (command) => {
     if (kindOf(command) !== 'claim') return send(command);
     master.call = send;
-    master.sent.push(command);
+    master.sent.push(...entriesOf(command));
     return Promise.resolve([0, 500, 0]);
   };
 }

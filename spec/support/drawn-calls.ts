@@ -71,21 +71,9 @@ const INSTANTS = [
 ];
 /** Those that decide most, more often. */
 const OFTEN = [
-  'claim',
-  'accept',
-  'release',
-  'extend',
-  'queue',
-  'queue',
-  'queue',
-  'batch',
-  'batch',
-  'batch',
-  'shared-batch',
-  'take',
-  'extend',
-  'permit-claim',
-  'permit-claim',
+  ...['claim', 'release', 'take', 'permit-claim', 'permit-claim'],
+  ...Array.from({ length: 9 }, () => 'batch'),
+  ...Array.from({ length: 6 }, () => 'shared-batch'),
 ];
 const ALL = [...SCRIPTS, RIGHTS, ...TIMESTAMP_SCRIPTS];
 const CASES = [
@@ -148,8 +136,6 @@ export class CallDraw {
     const counters = life === '0' ? [] : keysOf('counter');
     const shared = draw.pick(SHARED);
     const holder = draw.pick([...this.#members(shared), draw.pick(OURS)]);
-    const create = draw.pick(['0', '1', '2']);
-    const list = create === '2' ? [TAKEN] : [];
     const watch = [draw.pick(['', ...OURS]), draw.pick(['0', '1'])];
     switch (name) {
       case 'claim': {
@@ -161,27 +147,11 @@ export class CallDraw {
           args: [token, ttl, life, proposal, guard, ...more],
         };
       }
-      case 'accept':
-        return {
-          keys: [...keysOf('lock', 'counter'), ...marker],
-          args: [token, proposal, String(LIFE_MS), guard],
-        };
       case 'undo':
       case 'release':
         return draw.below(3) === 0
           ? { keys: keysOf('lock', 'queue', 'turn'), args: [token] }
           : { keys: keysOf('lock', 'queue', 'turn', 'terms', 'counter'), args: [token, proposal] };
-      case 'extend':
-        return { keys: [...keysOf('lock'), ...list, ...marker], args: [token, ttl, create, guard] };
-      case 'queue':
-        return {
-          keys: [...lineOf(first), ...marker],
-          args: [draw.pick(OURS), this.#place(), draw.pick(['0', ttl]), life, proposal, guard],
-        };
-      case 'yield': {
-        const [place, who] = this.#yielded(first);
-        return { keys: lineOf(first), args: [who, place, proposal] };
-      }
       case 'inspect':
         return { keys: [first.lock, first.queue, first.terms], args: [] };
       case 'vouch':
@@ -219,24 +189,10 @@ export class CallDraw {
           args: [holder, this.#role(), ttl, ...watch, life, proposal, guard],
         };
       }
-      case 'rw-accept':
-        return {
-          keys: [shared.lock, shared.counter, ...marker],
-          args: [holder, proposal, String(LIFE_MS), guard],
-        };
-      case 'rw-extend':
-        return { keys: [shared.lock, ...list, ...marker], args: [holder, this.#role(), ttl, create, guard] };
       case 'permit-claim':
         return {
           keys: [shared.lock, ...marker],
           args: [holder, ttl, draw.pick(['1', '2']), this.#permits(), ...watch, guard],
-        };
-      case 'permit-align':
-        return { keys: [shared.lock, ...marker], args: [holder, draw.pick(SLOTS), this.#permits(), guard] };
-      case 'permit-extend':
-        return {
-          keys: [shared.lock, ...list, ...marker],
-          args: [holder, ttl, draw.pick(SLOTS), this.#permits(), create, guard],
         };
       case 'leave':
         return { keys: [shared.lock], args: [holder] };
@@ -426,8 +382,4 @@ export class CallDraw {
     const drawn = draw.pick([bound, bound, bound, count]) + draw.pick([-1, 0, 0, 1]);
     return draw.below(12) === 0 ? '0' : String(Math.min(Math.max(1, drawn), LAST_FENCE));
   }
-}
-
-function lineOf({ counter, lock, queue, terms, turn }: Names): string[] {
-  return [lock, queue, turn, terms, counter];
 }

@@ -1,247 +1,217 @@
-/** The parts of a command: each entry of a batch as the command that would send it alone. */
+/** The requests in a command, many or one: what each is, and its keys and arguments by name, however it was sent. */
 import { ENTRY, SHARED_ENTRY } from '../../lib/protocol/lua/entries.js';
-import {
-  ACCEPT,
-  BATCH,
-  CLAIM,
-  EXTEND,
-  LEAVE,
-  QUEUE,
-  RELEASE,
-  RW_ACCEPT,
-  RW_CLAIM,
-  RW_EXTEND,
-  PERMIT_ALIGN,
-  PERMIT_CLAIM,
-  PERMIT_EXTEND,
-  SHARED_BATCH,
-  type Script,
-  UNDO,
-  YIELD,
-} from '../../lib/protocol/lua/scripts.js';
+import { BATCH, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
+import type { Letter } from '../../lib/protocol/operation.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import type { Command } from '../../lib/redis/transport.js';
 import { isPlain } from '../../lib/testing/master/plain-commands.js';
 import { scriptOf } from '../../lib/testing/master/execution.js';
 
-const BATCHES = new Set([BATCH, SHARED_BATCH].flatMap(({ source }) => [source, scriptDigest(source)]));
+/** What may be in a batch. */
+type BatchedKind =
+  | 'claim'
+  | 'accept'
+  | 'undo'
+  | 'release'
+  | 'extend'
+  | 'queue'
+  | 'yield'
+  | 'rw-claim'
+  | 'rw-accept'
+  | 'rw-extend'
+  | 'permit-claim'
+  | 'permit-align'
+  | 'permit-extend'
+  | 'leave';
 
-export function isBatch(command: Command): boolean {
-  return !isPlain(command) && BATCHES.has(command.args[0] ?? '');
+/** What always goes alone: a script's name is its kind, and a `lesson` is a script that shall only be known from then on. */
+type LoneKind =
+  | 'vouch'
+  | 'bootstrap'
+  | 'hello'
+  | 'inspect'
+  | 'survey-shared'
+  | 'take'
+  | 'note-write'
+  | 'note-drop'
+  | 'note-read'
+  | 'timestamp-claim'
+  | 'timestamp-release'
+  | 'timestamp-extend'
+  | 'rights'
+  | 'lesson'
+  | 'time'
+  | 'other';
+
+export type EntryKind = BatchedKind | LoneKind;
+
+export type Argument =
+  | 'ttl'
+  | 'life'
+  | 'proposal'
+  | 'fence'
+  | 'create'
+  | 'place'
+  | 'role'
+  | 'rank'
+  | 'watcher'
+  | 'wanted'
+  | 'permits'
+  | 'slots'
+  | 'guard';
+
+type Arguments = Readonly<Partial<Record<Argument, string>>>;
+
+/** One request, as it was sent. */
+export interface Entry {
+  readonly kind: EntryKind;
+  /** Those of this request, in the order of the scripts; the list of taken tokens and the marker are last. */
+  readonly keys: readonly string[];
+  /** Undefined if it is not about a lock. */
+  readonly token: string | undefined;
+  readonly args: Arguments;
+  /** What it came in. */
+  readonly command: Command;
 }
 
-/** Several ask for those of one batch. */
-const entriesByBatch = new WeakMap<Command, readonly Command[]>();
+/** How to read the entries of one letter. */
+interface Form {
+  readonly kind: BatchedKind;
+  /** How many keys it has for each resource; one more with fencing, if it `mayCount`. */
+  readonly keys: number;
+  readonly mayCount?: true;
+  /** What its group shares, and what follows each token. */
+  readonly head?: readonly Argument[];
+  readonly rest?: Argument;
+}
 
-/** The command itself, or the entries of a batch, in order. */
-export function entriesOf(command: Command): readonly Command[] {
-  if (!isBatch(command)) return [command];
-  const found = entriesByBatch.get(command) ?? [...unpacked(command)];
-  entriesByBatch.set(command, found);
+const CLAIMED: readonly Argument[] = ['ttl', 'life', 'proposal'];
+
+/** By its letter. */
+export const FORMS: Readonly<Record<Letter, Form>> = {
+  [ENTRY.claim]: { kind: 'claim', keys: 1, mayCount: true, head: CLAIMED },
+  [ENTRY.claimQueued]: { kind: 'claim', keys: 3, mayCount: true, head: CLAIMED },
+  [ENTRY.accept]: { kind: 'accept', keys: 2, head: ['life'], rest: 'fence' },
+  [ENTRY.extend]: { kind: 'extend', keys: 1, head: ['ttl', 'create'] },
+  [ENTRY.undo]: { kind: 'undo', keys: 3 },
+  [ENTRY.release]: { kind: 'release', keys: 3 },
+  [ENTRY.undoQueued]: { kind: 'undo', keys: 5, head: ['proposal'] },
+  [ENTRY.releaseQueued]: { kind: 'release', keys: 5, head: ['proposal'] },
+  [ENTRY.queue]: { kind: 'queue', keys: 5, head: CLAIMED, rest: 'place' },
+  [ENTRY.yield]: { kind: 'yield', keys: 5, head: ['proposal'], rest: 'place' },
+  [SHARED_ENTRY.claim]: {
+    kind: 'rw-claim',
+    keys: 1,
+    mayCount: true,
+    head: ['role', ...CLAIMED, 'rank'],
+    rest: 'watcher',
+  },
+  [SHARED_ENTRY.accept]: { kind: 'rw-accept', keys: 2, head: ['life'], rest: 'fence' },
+  [SHARED_ENTRY.extend]: { kind: 'rw-extend', keys: 1, head: ['role', 'ttl', 'create'] },
+  [SHARED_ENTRY.claimPermits]: {
+    kind: 'permit-claim',
+    keys: 1,
+    head: ['ttl', 'wanted', 'permits', 'rank'],
+    rest: 'watcher',
+  },
+  [SHARED_ENTRY.align]: { kind: 'permit-align', keys: 1, head: ['permits'], rest: 'slots' },
+  [SHARED_ENTRY.extendPermits]: {
+    kind: 'permit-extend',
+    keys: 1,
+    head: ['ttl', 'permits', 'create'],
+    rest: 'slots',
+  },
+  [SHARED_ENTRY.leave]: { kind: 'leave', keys: 1 },
+};
+
+const UNGUARDED: ReadonlySet<EntryKind> = new Set(['undo', 'release', 'yield', 'leave']);
+
+/** They have no keys, and are no lessons. */
+const KEYLESS: ReadonlySet<EntryKind> = new Set(['hello', 'rights', 'other']);
+
+/** The scripts of short ways, and their arguments after the token. */
+const SHORT: Readonly<Record<string, readonly Argument[]>> = {
+  claim: [...CLAIMED, 'guard'],
+  undo: ['proposal'],
+  release: ['proposal'],
+  'rw-claim': ['role', 'ttl', 'watcher', 'rank', 'life', 'proposal', 'guard'],
+  'permit-claim': ['ttl', 'wanted', 'permits', 'watcher', 'rank', 'guard'],
+  leave: [],
+};
+
+const BATCHES = new Set([BATCH, SHARED_BATCH].flatMap(({ source }) => [source, scriptDigest(source)]));
+
+/** Whether its reply is that of a batch, of many entries or of one. */
+export function isBatch(command: Command): boolean {
+  return !isPlain(command) && BATCHES.has(command.args[0] ?? '') && command.args[1] !== '0';
+}
+
+/** Several ask for those of one command. */
+const entriesByCommand = new WeakMap<Command, readonly Entry[]>();
+
+/** What a command asks for, in order. */
+export function entriesOf(command: Command): readonly Entry[] {
+  const found =
+    entriesByCommand.get(command) ?? (isBatch(command) ? [...unpacked(command)] : [sole(command)]);
+  entriesByCommand.set(command, found);
   return found;
 }
 
-/** How to read the entries of one kind. */
-interface Kind {
-  readonly script: Script;
-  /** How many arguments its group shares, after kind, number and size. */
-  readonly heads: number;
-  readonly hasCounters: (head: readonly string[]) => boolean;
-  /** Its keys include queues and turns. */
-  readonly hasQueues: boolean;
-  /** They include terms, too. */
-  readonly hasTerms?: true;
-  /** How many arguments follow each token. */
-  readonly rests: (head: readonly string[]) => number;
-  /** The arguments of the script that sends it alone. */
-  readonly args: (head: readonly string[], token: string, rest: readonly string[], guard: string) => string[];
-  readonly isGuarded: boolean;
-  /** The argument of its head that says, by '2', that it looks at the list of taken tokens. */
-  readonly creationAt?: number;
+function sole(command: Command): Entry {
+  const { name, args } = command;
+  if (isPlain(command)) {
+    const isClaim = name === 'set' && args.at(-1)?.toUpperCase() === 'NX';
+    const kind = isClaim ? 'claim' : name === 'time' ? 'time' : 'other';
+    const [, token, , ttl] = args;
+    return { kind, keys: args.slice(0, 1), token, args: isClaim ? named(['ttl'], [ttl]) : {}, command };
+  }
+  const split = 2 + Number(args[1]);
+  const [keys, [token, ...more]] = [args.slice(2, split), args.slice(split)];
+  const script = (scriptOf(command)?.name ?? 'other') as EntryKind; // names of scripts are kinds
+  const kind = args[1] === '0' && !KEYLESS.has(script) ? 'lesson' : script;
+  const isOfLock = locksOf({ keys }).length > 0;
+  return { kind, keys, token: isOfLock ? token : undefined, args: named(SHORT[kind] ?? [], more), command };
 }
 
-/** What entries for shared locks usually have. */
-const SHARED = {
-  hasCounters: () => false,
-  hasQueues: false,
-  rests: () => 0,
-  isGuarded: true,
-};
-
-const KINDS: Readonly<Record<string, Kind>> = {
-  [ENTRY.claim]: claiming(false),
-  [ENTRY.claimQueued]: claiming(true),
-  [ENTRY.accept]: {
-    script: ACCEPT,
-    heads: 1,
-    hasCounters: () => true,
-    hasQueues: false,
-    rests: () => 1,
-    args: ([life = ''], token, [fence = ''], guard) => [token, fence, life, guard],
-    isGuarded: true,
-  },
-  [ENTRY.extend]: {
-    script: EXTEND,
-    heads: 2,
-    creationAt: 1,
-    hasCounters: () => false,
-    hasQueues: false,
-    rests: () => 0,
-    args: ([ttl = '', create = ''], token, _rest, guard) => [token, ttl, create, guard],
-    isGuarded: true,
-  },
-  [ENTRY.undo]: withdrawal(UNDO),
-  [ENTRY.release]: withdrawal(RELEASE),
-  [ENTRY.undoQueued]: inQueue(UNDO),
-  [ENTRY.releaseQueued]: inQueue(RELEASE),
-  [ENTRY.queue]: {
-    ...inQueue(QUEUE),
-    heads: 3,
-    rests: () => 1,
-    args: ([ttl = '', life = '', proposal = ''], token, [place = ''], guard) => [
-      ...[token, place, ttl, life, proposal, guard],
-    ],
-    isGuarded: true,
-  },
-  [ENTRY.yield]: {
-    ...inQueue(YIELD),
-    rests: () => 1,
-    args: ([proposal = ''], token, [place = '']) => [token, place, proposal],
-  },
-  [SHARED_ENTRY.claim]: {
-    ...SHARED,
-    script: RW_CLAIM,
-    heads: 5,
-    hasCounters: ([, , life]) => life !== '0',
-    rests: watchers,
-    args: ([role = '', ttl = '', life = '', proposal = '', rank = ''], token, [watcher = ''], guard) => [
-      ...[token, role, ttl, watcher, rank || '1', life, proposal, guard],
-    ],
-  },
-  [SHARED_ENTRY.accept]: {
-    ...SHARED,
-    script: RW_ACCEPT,
-    heads: 1,
-    hasCounters: () => true,
-    rests: () => 1,
-    args: ([life = ''], token, [fence = ''], guard) => [token, fence, life, guard],
-  },
-  [SHARED_ENTRY.extend]: {
-    ...SHARED,
-    script: RW_EXTEND,
-    heads: 3,
-    creationAt: 2,
-    args: ([role = '', ttl = '', create = ''], token, _rest, guard) => [token, role, ttl, create, guard],
-  },
-  [SHARED_ENTRY.claimPermits]: {
-    ...SHARED,
-    script: PERMIT_CLAIM,
-    heads: 4,
-    rests: watchers,
-    args: ([ttl = '', wanted = '', permits = '', rank = ''], token, [watcher = ''], guard) => [
-      ...[token, ttl, wanted, permits, watcher, rank || '1', guard],
-    ],
-  },
-  [SHARED_ENTRY.align]: {
-    ...SHARED,
-    script: PERMIT_ALIGN,
-    heads: 1,
-    rests: () => 1,
-    args: ([permits = ''], token, [slots = ''], guard) => [token, slots, permits, guard],
-  },
-  [SHARED_ENTRY.extendPermits]: {
-    ...SHARED,
-    script: PERMIT_EXTEND,
-    heads: 3,
-    creationAt: 2,
-    rests: () => 1,
-    args: ([ttl = '', permits = '', create = ''], token, [slots = ''], guard) => [
-      ...[token, ttl, slots, permits, create, guard],
-    ],
-  },
-  [SHARED_ENTRY.leave]: { ...withdrawal(LEAVE), hasQueues: false },
-};
-
-/** A claim for which masters watch names its watcher. */
-function watchers(head: readonly string[]): number {
-  return head.at(-1) === '' ? 0 : 1;
+/** The claim of a client that does not wait has no watcher, and its rank does not matter. */
+function named(names: readonly Argument[], texts: readonly (string | undefined)[]): Arguments {
+  const { rank, watcher, ...others }: Partial<Record<Argument, string>> = Object.fromEntries(
+    names.flatMap((name, i) => (texts[i] === undefined ? [] : [[name, texts[i]]])),
+  );
+  return rank && watcher ? { ...others, rank, watcher } : others;
 }
 
-function claiming(isQueued: boolean): Kind {
-  const more = isQueued ? ['1'] : [];
-  return {
-    script: CLAIM,
-    heads: 3,
-    hasCounters: ([, life]) => life !== '0',
-    hasQueues: isQueued,
-    rests: () => 0,
-    args: ([ttl = '', life = '', proposal = ''], token, _rest, guard) => [
-      ...[token, ttl, life, proposal, guard],
-      ...more,
-    ],
-    isGuarded: true,
-  };
-}
-
-function withdrawal(script: Script): Kind {
-  return {
-    script,
-    heads: 0,
-    hasCounters: () => false,
-    hasQueues: true,
-    rests: () => 0,
-    args: (_head, token) => [token],
-    isGuarded: false,
-  };
-}
-
-/** A request that may hand over directly. */
-function inQueue(script: Script): Kind {
-  return {
-    ...withdrawal(script),
-    heads: 1,
-    hasCounters: () => true,
-    hasTerms: true,
-    args: ([proposal = ''], token) => [token, proposal],
-  };
-}
-
-function* unpacked({ name, args }: Command): Generator<Command> {
-  const count = Number(args[1]);
-  const keys = args.slice(2, 2 + count);
-  const [guard = '', ...groups] = args.slice(2 + count);
+function* unpacked(command: Command): Generator<Entry> {
+  const split = 2 + Number(command.args[1]);
+  const keys = command.args.slice(2, split);
+  const [guard = '', ...groups] = command.args.slice(split);
   const marker = Number(guard) >= 0 ? keys.splice(-1) : [];
   const last = keys.slice(-1); // the list of taken tokens, where an entry looks at it
   while (groups.length > 0) {
     const [letter = '', entries, resources] = groups.splice(0, 3);
-    const kind = KINDS[letter];
-    if (kind === undefined) throw new Error(`a batch has no entries of kind ${letter}`);
-    const head = groups.splice(0, kind.heads);
+    const form = FORMS[letter as Letter] as Form | undefined; // the casts: it may be anything
+    if (form === undefined) throw new Error(`a batch has no entries of kind ${letter}`);
+    const { head = [], kind, mayCount, rest } = form;
+    const shared = groups.splice(0, head.length);
+    const valueOf = (name: Argument): string | undefined => shared[head.indexOf(name)];
+    const hasRest = rest !== undefined && (rest !== 'watcher' || valueOf('rank') !== '');
     const ofEach =
-      Number(resources) *
-      (1 + (kind.hasQueues ? 2 : 0) + (kind.hasTerms ? 1 : 0) + (kind.hasCounters(head) ? 1 : 0));
+      Number(resources) * (mayCount === true && valueOf('life') !== '0' ? form.keys + 1 : form.keys);
+    const isGuarded = !UNGUARDED.has(kind);
+    const beside = [...(valueOf('create') === '2' ? last : []), ...(isGuarded ? marker : [])];
+    const names = [...head, ...(hasRest ? [rest] : []), ...(isGuarded ? (['guard'] as const) : [])];
     for (let i = 0; i < Number(entries); i++) {
-      const taken = kind.creationAt !== undefined && head[kind.creationAt] === '2' ? last : [];
-      const own = [...keys.splice(0, ofEach), ...taken, ...(kind.isGuarded ? marker : [])];
-      const [token = ''] = groups.splice(0, 1);
-      const more = kind.args(head, token, groups.splice(0, kind.rests(head)), guard);
-      const script = name === 'eval' ? kind.script.source : scriptDigest(kind.script.source);
-      yield { name, args: [script, String(own.length), ...own, ...more] };
+      const [token, ...more] = groups.splice(0, hasRest ? 2 : 1);
+      const args = named(names, [...shared, ...more, guard]);
+      yield { kind, keys: [...keys.splice(0, ofEach), ...beside], token, args, command };
     }
   }
 }
 
-/** The locks that a command is about. */
-export function locksOf(command: Command): readonly string[] {
-  const { args } = command;
-  if (isPlain(command)) return args.slice(0, 1);
-  const locks: string[] = [];
-  for (const key of args.slice(2, 2 + Number(args[1]))) {
-    // a gate belongs to the lock that it is before
-    const lock = key.startsWith('quorate:') ? lockBeside('gate', key) : key;
-    if (lock !== undefined) locks.push(lock);
-  }
-  return locks;
+/** The locks that an entry is about. */
+export function locksOf({ keys }: Pick<Entry, 'keys'>): readonly string[] {
+  // a gate belongs to the lock that it is before
+  return keys.flatMap((key) => (key.startsWith('quorate:') ? (lockBeside('gate', key) ?? []) : key));
 }
 
 /** The lock that a key of this kind belongs to; undefined for another key. */
@@ -249,19 +219,4 @@ export function lockBeside(kind: 'gate' | 'queue', key: string): string | undefi
   const [plain, tagged] = [`quorate:${kind}:{`, `quorate:tagged:${kind}:`];
   if (key.startsWith(plain)) return key.slice(plain.length, -1);
   return key.startsWith(tagged) ? key.slice(tagged.length) : undefined;
-}
-
-/** The token in a command; undefined if the command is not about a lock. */
-export function tokenOf(command: Command): string | undefined {
-  const { args } = command;
-  if (locksOf(command).length === 0) return undefined;
-  return isPlain(command) ? args[1] : args[2 + Number(args[1])];
-}
-
-/** The fencing token that an entry for a shared lock puts to the master: its reply need not repeat it. */
-export function tokenPut(entry: Command): number | undefined {
-  const args = entry.args.slice(2 + Number(entry.args[1]));
-  const script = scriptOf(entry);
-  const text = script === RW_CLAIM ? args[6] : script === RW_ACCEPT ? args[1] : undefined;
-  return text === undefined ? undefined : Number(text);
 }

@@ -5,7 +5,7 @@
 import { SCRIPTS, TIMESTAMP_SCRIPTS } from '../../lib/protocol/lua/scripts.js';
 import type { PushListener } from '../../lib/redis/subscription.js';
 import { Channels } from '../../lib/testing/master/server.js';
-import { entriesOf } from './entries.js';
+import { type Entry, entriesOf, isBatch } from './entries.js';
 import { WRONG_TYPE, Keyspace } from '../../lib/testing/master/keyspace.js';
 import type { Store } from '../../lib/testing/master/store.js';
 import { execute, serverError } from '../../lib/testing/master/execution.js';
@@ -47,11 +47,11 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   looks = 0;
   /** False: its user has no right to read the clock. */
   mayTellTime = true;
-  /** Every command that was sent, in order, those of a batch one by one. */
-  readonly sent: Command[] = [];
-  /** Every command that was run, in order. */
-  readonly run: Command[] = [];
-  /** Answers to the next commands, instead of running them; an Error rejects. */
+  /** Every request that was sent, in order, those of a batch one by one. */
+  readonly sent: Entry[] = [];
+  /** Every request that was run, in order. */
+  readonly run: Entry[] = [];
+  /** Answers to the next commands, instead of running them: those of a batch of one as its entry's; an Error rejects. */
   readonly replies: unknown[] = [];
   /** The id of its process; another one after a restart. */
   runId = 'run1';
@@ -212,7 +212,7 @@ export class FakeMaster extends Keyspace implements Transport, Store {
     if (this.replies.length > 0 && !isLook(command)) {
       const reply = this.replies.shift();
       if (reply instanceof Error) reject(reply);
-      else resolve(reply);
+      else resolve(isBatch(command) && entriesOf(command).length === 1 ? [reply] : reply);
       return;
     }
     if (isLook(command) && !this.mayTellTime) return reject(serverError("NOPERM no permission for 'time'"));

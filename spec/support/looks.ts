@@ -2,13 +2,15 @@
 import { queueing } from '../../lib/protocol/queue-request.js';
 import type { Request } from '../../lib/protocol/request.js';
 import type { Scope } from '../../lib/protocol/scope.js';
+import { ENTRY } from '../../lib/protocol/lua/entries.js';
+import { type LoneEntry, loneEntry } from './lone-entries.js';
 
 /** A look that asks for a reservation. */
 export function reserving(scope: Scope, token: string, ticket: number, lifeMs: number): Request {
   return queueing(scope, token, { ticket, lifeMs, sentAtMs: 0, ttlMs: 0, proposal: 0 });
 }
 
-/** What a look asks for, as its script is given it; without a ttl, a reservation. */
+/** What a look asks for; without a ttl, a reservation. */
 export interface LookArgs {
   readonly ticket: number;
   readonly lifeMs: number;
@@ -20,13 +22,14 @@ export interface LookArgs {
   readonly guardMs?: number;
 }
 
-/** The arguments of QUEUE. */
-export function lookArgs(token: string, look: LookArgs): readonly (string | number)[] {
+/** It as an entry. */
+export function lookBy(token: string, look: LookArgs): LoneEntry {
   const { counterMs = 0, guardMs = -1, lifeMs, proposal = 0, sentAtMs = 0, ticket, ttlMs = 0 } = look;
-  return [token, [ticket, lifeMs, sentAtMs].join('|'), ttlMs, counterMs, proposal, guardMs];
+  const place = [ticket, lifeMs, sentAtMs].join('|');
+  return loneEntry(ENTRY.queue, token, { ttl: ttlMs, life: counterMs, proposal, place, guard: guardMs });
 }
 
-/** A yield's terms, as its script is given them. */
+/** A yield's terms. */
 export interface YieldArgs {
   readonly serial: number | string;
   readonly ticket: number;
@@ -36,8 +39,9 @@ export interface YieldArgs {
   readonly rests?: boolean;
 }
 
-/** The arguments of YIELD. */
-export function yieldArgs(token: string, yielded: YieldArgs): readonly (string | number)[] {
+/** It as an entry. */
+export function yieldBy(token: string, yielded: YieldArgs): LoneEntry {
   const { lifeMs, proposal = 0, rests = false, serial, ticket } = yielded;
-  return [token, [serial, ticket, lifeMs, ...(rests ? [1] : [])].join('|'), proposal];
+  const place = [serial, ticket, lifeMs, ...(rests ? [1] : [])].join('|');
+  return loneEntry(ENTRY.yield, token, { proposal, place });
 }

@@ -75,10 +75,10 @@ export function kindsOf(master: FakeMaster, token = MINE): CommandKind[] {
   return master.sent.filter((command) => tokenOf(command) === token).map(kindOf);
 }
 
-/** The arguments behind the token of what this client sent there of that kind. */
-export function argsOf(master: FakeMaster, kind: CommandKind): string[][] {
-  const mine = master.sent.filter((command) => tokenOf(command) === MINE && kindOf(command) === kind);
-  return mine.map(({ args }) => args.slice(args.indexOf(MINE) + 1));
+/** The places in what this client sent there of that kind, in their parts. */
+export function placesOf(master: FakeMaster, kind: CommandKind): string[][] {
+  const mine = master.sent.filter((entry) => entry.token === MINE && entry.kind === kind);
+  return mine.map(({ args: { place = '' } }) => place.split('|'));
 }
 
 /** How a stay ended, the masters that told something late, and the stay. */

@@ -2,6 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { Script } from '../../lib/protocol/lua/scripts.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
+import type { LoneEntry } from './lone-entries.js';
 import { byHand } from './real.js';
 
 export interface Server {
@@ -9,6 +10,8 @@ export interface Server {
   /** The id of its process. */
   readonly runId: string;
   run(script: Script, keys: readonly string[], ...args: readonly (string | number)[]): Promise<unknown>;
+  /** An entry as the only one of a batch. @param as  the script as it is to run @returns its reply in full form */
+  runLone(entry: LoneEntry, keys: readonly string[], as?: (script: Script) => Script): Promise<unknown>;
   /** Its wall clock, in µs. */
   micros(): Promise<number>;
   /** What comes of it for a user that may not run that command. */
@@ -28,6 +31,11 @@ end
 local redis = setmetatable({ call = run(server.call), pcall = run(server.pcall) }, { __index = server })
 `;
   return { name, source: clock + source };
+}
+
+/** Makes such scripts. */
+export function clockAt(us: number): (script: Script) => Script {
+  return (script) => atInstant(script, us);
 }
 
 /**
@@ -63,6 +71,16 @@ local redis = setmetatable({ call = noted(plain.call), pcall = noted(plain.pcall
   return { name, source: notes + source };
 }
 
+/** An entry as the only one of a batch, by that client. @returns its reply in full form */
+export async function runLoneOn(
+  client: Redis,
+  { args, replyIn, script }: LoneEntry,
+  keys: readonly string[],
+  as = (one: Script): Script => one,
+): Promise<unknown> {
+  return replyIn(await client.eval(as(script).source, keys.length, ...keys, ...args));
+}
+
 /** Starts it before the specs of this suite and empties it before each; to be called inside `describe`. */
 export function oneServer(): Server {
   let masters: Masters | undefined;
@@ -90,6 +108,7 @@ export function oneServer(): Server {
       return id;
     },
     run: (script, keys, ...args) => redis().eval(script.source, keys.length, ...keys, ...args),
+    runLone: (entry, keys, as) => runLoneOn(redis(), entry, keys, as),
     async micros() {
       const [s, us] = await redis().time();
       return Number(s) * 1_000_000 + Number(us);

@@ -3,11 +3,9 @@ import { expect } from 'chai';
 import type { AcquireOptions } from '../../lib/input/options.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { gateKey, queueKey } from '../../lib/protocol/keys.js';
-import { RW_CLAIM, PERMIT_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { RedlockError } from '../../lib/runtime/errors.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
-import { scriptOf } from '../../lib/testing/master/execution.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { fakeCluster } from './fake-cluster.js';
 import type { FakeMaster } from './fake-master.js';
@@ -95,11 +93,10 @@ export class SharedBench {
 
   /** How often that client has claimed the lock itself at this master. */
   claimsOf(name: string, master: FakeMaster | undefined): number {
-    const claims = (master?.sent ?? []).filter((command) => {
-      const script = scriptOf(command);
-      return script === RW_CLAIM || script === PERMIT_CLAIM;
-    });
-    return claims.filter(({ args }) => args.some((arg) => this.#nameOf(arg) === name)).length;
+    const claims = (master?.sent ?? []).filter(({ kind }) => kind === 'rw-claim' || kind === 'permit-claim');
+    return claims.filter(({ args, token = '' }) =>
+      [token, args.watcher ?? ''].some((one) => this.#nameOf(one) === name),
+    ).length;
   }
 
   /**

@@ -31,6 +31,8 @@ export class TimestampBench {
 
   /** The names of what was sent, without evaluating scripts twice: `evalsha` and `eval` are `script`. */
   sent(): string[] {
-    return this.server.sent.map(({ name }) => (name === 'evalsha' || name === 'eval' ? 'script' : name));
+    return this.server.sent.map(({ command: { name } }) =>
+      name === 'evalsha' || name === 'eval' ? 'script' : name,
+    );
   }
 }

@@ -2,8 +2,11 @@
 import { expect } from 'chai';
 import { pushChannel } from '../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/fence-bounds.js';
-import { EXTEND, QUEUE, RELEASE, type Script, YIELD } from '../../lib/protocol/lua/scripts.js';
+import { ENTRY } from '../../lib/protocol/lua/entries.js';
+import { RELEASE } from '../../lib/protocol/lua/scripts.js';
 import { FRESH_MS, GONE_MS, RESERVE_MS, TIDY_MS } from '../../lib/protocol/lua/waiting.js';
+import { type LoneEntry, loneEntry } from '../support/lone-entries.js';
+import { lookBy, yieldBy } from '../support/looks.js';
 import { markedFor } from '../support/marks.js';
 import { MemoryServer } from '../../lib/testing/master/server.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
@@ -25,23 +28,32 @@ class Stand {
     this.server.set(LOCK, ANN, TTL_MS);
   }
 
-  run({ source }: Script, keys: readonly string[], ...args: readonly (string | number)[]): unknown {
+  run(
+    { args, script }: Pick<LoneEntry, 'args' | 'script'>,
+    keys: readonly string[],
+    replyIn = (reply: unknown): unknown => reply,
+  ): unknown {
     let answer: unknown;
-    const all = [source, String(keys.length), ...keys, ...args.map(String)];
+    const all = [script.source, String(keys.length), ...keys, ...args.map(String)];
     this.server.receive({ name: 'eval', args: all }, (error, reply) => (answer = error ?? reply));
-    return answer;
+    return replyIn(answer);
+  }
+
+  /** An entry as the only one of a batch. */
+  runLone(entry: LoneEntry, keys: readonly string[]): unknown {
+    return this.run(entry, keys, entry.replyIn);
   }
 
   /** Ben looks. @param guardMs  −1: no guard */
   look(guardMs = -1): unknown {
-    const place = `${this.us}|${LIFE_MS}|7`;
+    const terms = { lifeMs: LIFE_MS, sentAtMs: 7, ttlMs: TTL_MS, counterMs: COUNTER_LIFE_MS, guardMs };
     const keys = guardMs < 0 ? LINE : [...LINE, MARKER];
-    return this.run(QUEUE, keys, BEN, place, TTL_MS, COUNTER_LIFE_MS, this.us, guardMs);
+    return this.runLone(lookBy(BEN, { ...terms, ticket: this.us, proposal: this.us }), keys);
   }
 
   /** Ann lets go. @returns how the lock is handed over: `v` directly, `g` by reservation */
   release(proposal = this.us): string | undefined {
-    this.run(RELEASE, LINE, ANN, proposal);
+    this.run({ script: RELEASE, args: [ANN, proposal] }, LINE);
     return this.heard.at(-1)?.split(' ')[0];
   }
 
@@ -136,10 +148,12 @@ describe('direct hand-over: a master in memory', () => {
     stand.look();
     stand.release();
     const { serial } = stand;
-    const yieldIt = (named: number): unknown => stand.run(YIELD, LINE, BEN, `${named}|1|0`, stand.us);
+    const yieldIt = (named: number): unknown =>
+      stand.runLone(yieldBy(BEN, { serial: named, ticket: 1, lifeMs: 0, proposal: stand.us }), LINE);
     expect(yieldIt(serial - 1)).to.equal(0);
     expect(stand.server.get(LOCK)).to.equal(markedFor(BEN));
-    expect(stand.run(EXTEND, [LOCK], BEN, TTL_MS, '0', -1)).to.deep.equal([1, 0, 0]);
+    const extension = loneEntry(ENTRY.extend, BEN, { ttl: TTL_MS, create: '0' });
+    expect(stand.runLone(extension, [LOCK])).to.deep.equal([1, 0, 0]);
     expect(yieldIt(serial)).to.equal(0);
     expect(stand.server.get(LOCK)).to.equal(BEN);
   });

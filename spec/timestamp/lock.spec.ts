@@ -315,7 +315,7 @@ describe('timestamp lock by commands: the race to take an expired lock over', ()
     await bench.time.advance(150);
     await acquired;
     const [first, second] = ['setnx', 'getset'].map((name) => {
-      return Number(bench.server.sent.find((command) => command.name === name)?.args[1]);
+      return Number(bench.server.sent.find(({ command }) => command.name === name)?.command.args[1]);
     });
     expect((second ?? 0) - (first ?? 0)).to.equal(100);
   });

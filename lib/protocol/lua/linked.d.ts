@@ -2,16 +2,12 @@
 import type { Script } from '../../redis/script.js';
 
 export const CLAIM: Script;
-export const ACCEPT: Script;
 export const UNDO: Script;
 export const RELEASE: Script;
-export const EXTEND: Script;
 export const BATCH: Script;
 export const VOUCH: Script;
 export const BOOTSTRAP: Script;
 export const HELLO: Script;
-export const QUEUE: Script;
-export const YIELD: Script;
 export const INSPECT: Script;
 export const TAKE: Script;
 export const RIGHTS: Script;
@@ -19,11 +15,7 @@ export const NOTE_WRITE: Script;
 export const NOTE_DROP: Script;
 export const NOTE_READ: Script;
 export const RW_CLAIM: Script;
-export const RW_ACCEPT: Script;
-export const RW_EXTEND: Script;
 export const PERMIT_CLAIM: Script;
-export const PERMIT_ALIGN: Script;
-export const PERMIT_EXTEND: Script;
 export const LEAVE: Script;
 export const SHARED_BATCH: Script;
 export const SURVEY_SHARED: Script;

@@ -1,10 +1,11 @@
 /**
- * The batch script on a real server: the same replies, and the same keys afterwards, as when each entry comes alone. Both
- * run on the same server, in one database each, and at the same instant by its clock; times left are compared by their
+ * The batch script on a real server: the same replies, and the same keys afterwards, as when each request comes alone, by its
+ * short way or as the only entry. Both run on the same server, in one database each, and at the same instant by its clock; times left are compared by their
  * millions of ms. What is pushed is compared as well.
  */
 import { expect } from 'chai';
-import { Batch, entryReply, isAllYes } from '../../../lib/node/batch.js';
+import { Batch } from '../../../lib/node/batch.js';
+import { entryReplies, isAllYes } from '../../../lib/protocol/batch-call.js';
 import {
   acceptance,
   claimQueued,
@@ -85,7 +86,8 @@ describe('batch: on a real server', () => {
       const [name, args] = isPlain
         ? ['SET', [...request.command.args]]
         : ['EVAL', stoppedAt(us, request.whole().args)];
-      replies.push(await server.redis.call(name, args).catch((error: Error) => error.message));
+      const reply: unknown = await server.redis.call(name, args).catch((error: Error) => error.message);
+      replies.push(request.isLoneEntry ? entryReplies([request], reply)[0] : reply);
     }
     return replies;
   };
@@ -166,8 +168,7 @@ describe('batch: on a real server', () => {
         };
         const replies = (await alone(requests, nowUs)).map(plainly);
         const heard = await listener.heard();
-        const replied = await asOne(requests, nowUs);
-        const together = requests.map((request, j) => entryReply(request, replied[j]));
+        const together = entryReplies(requests, await replyTo(requests, nowUs));
         expect(together.map(plainly), `batch ${i}`).to.deep.equal(replies);
         expect(await listener.heard(), `batch ${i}`).to.deep.equal(heard);
         expect(await contents(1), `batch ${i}`).to.deep.equal(await contents(0));

@@ -6,18 +6,11 @@ import { expect } from 'chai';
 import { queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
 import { ENTRY, SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
-import {
-  ACCEPT,
-  BATCH,
-  CLAIM,
-  QUEUE,
-  RW_ACCEPT,
-  RW_CLAIM,
-  SHARED_BATCH,
-} from '../../../lib/protocol/lua/scripts.js';
+import { BATCH, CLAIM, RW_CLAIM, SHARED_BATCH } from '../../../lib/protocol/lua/scripts.js';
 import { HOLDS } from '../../../lib/protocol/lua/stored.js';
 import type { Script } from '../../../lib/redis/script.js';
-import { lookArgs } from '../../support/looks.js';
+import { loneEntry } from '../../support/lone-entries.js';
+import { lookBy } from '../../support/looks.js';
 import { atInstant, NO_RIGHT, noting, oneServer, putData, type Server, TYPES } from '../../support/server.js';
 
 /** More than 2^53 / 8, as fencing tokens are today, and odd, so that a rounding would show; in the year 2064. */
@@ -105,43 +98,31 @@ const CLAIMS: readonly Way[] = [
 ];
 
 /** A look that finds the lock free. */
-const LOOK = way('of a look', QUEUE, ['a', queueKey('a'), turnKey('a'), looksKey('a'), 'c'], (fence) =>
-  lookArgs('mine', { ticket: 1, lifeMs: LIFE, ttlMs: TTL_MS, counterMs: LIFE, proposal: Number(fence) }),
-);
+const LOOK = way('of a look', BATCH, ['a', queueKey('a'), turnKey('a'), looksKey('a'), 'c'], (fence) => {
+  const terms = { ticket: 1, lifeMs: LIFE, ttlMs: TTL_MS, counterMs: LIFE, proposal: Number(fence) };
+  return lookBy('mine', terms).args;
+});
 
 const acceptArgs =
-  (guard: number): Way['args'] =>
-  (fence) => ['mine', fence, LIFE, guard];
-const batchAcceptArgs =
   (guard: number, n = 1): Way['args'] =>
-  (fence) => [guard, ENTRY.accept, 1, n, LIFE, 'mine', fence];
-
-const writerBatchAcceptArgs =
+  (fence) =>
+    loneEntry(ENTRY.accept, 'mine', { fence, life: LIFE, guard }, n).args;
+const writerAcceptArgs =
   (guard: number): Way['args'] =>
-  (fence) => [guard, SHARED_ENTRY.accept, 1, 1, LIFE, 'mine', fence];
+  (fence) =>
+    loneEntry(SHARED_ENTRY.accept, 'mine', { fence, life: LIFE, guard }).args;
 
 const ACCEPTANCES: readonly Way[] = [
-  way('alone', ACCEPT, ['a', 'c'], acceptArgs(-1)),
-  way('alone, under a guard', ACCEPT, ['a', 'c', 'm'], acceptArgs(GUARD_MS), GUARDED),
-  way('of several', ACCEPT, ['a', 'b', 'c', 'd'], acceptArgs(-1)),
-  way('of several, in the other order', ACCEPT, ['a', 'b', 'd', 'c'], acceptArgs(-1)),
-  way('in a batch', BATCH, ['a', 'c'], batchAcceptArgs(-1)),
-  way('in a batch, under a guard', BATCH, ['a', 'c', 'm'], batchAcceptArgs(GUARD_MS), GUARDED),
-  way('in a batch, of several', BATCH, ['a', 'b', 'c', 'd'], batchAcceptArgs(-1, 2)),
-  way('of a writer', RW_ACCEPT, ['a', 'c'], acceptArgs(-1)),
-  way('of a writer, under a guard', RW_ACCEPT, ['a', 'c', 'm'], acceptArgs(GUARD_MS), GUARDED),
-  way('of a writer, in a batch', SHARED_BATCH, ['a', 'c'], writerBatchAcceptArgs(-1)),
-  way(
-    'of a writer, in a batch, under a guard',
-    SHARED_BATCH,
-    ['a', 'c', 'm'],
-    writerBatchAcceptArgs(GUARD_MS),
-    GUARDED,
-  ),
+  way('of one', BATCH, ['a', 'c'], acceptArgs(-1)),
+  way('of one, under a guard', BATCH, ['a', 'c', 'm'], acceptArgs(GUARD_MS), GUARDED),
+  way('of several', BATCH, ['a', 'b', 'c', 'd'], acceptArgs(-1, 2)),
+  way('of several, in the other order', BATCH, ['a', 'b', 'd', 'c'], acceptArgs(-1, 2)),
+  way('of a writer', SHARED_BATCH, ['a', 'c'], writerAcceptArgs(-1)),
+  way('of a writer, under a guard', SHARED_BATCH, ['a', 'c', 'm'], writerAcceptArgs(GUARD_MS), GUARDED),
 ];
 
 const isBatch = ({ script }: Way): boolean => script === BATCH || script === SHARED_BATCH;
-const isOfWriter = ({ script }: Way): boolean => [RW_CLAIM, RW_ACCEPT, SHARED_BATCH].includes(script);
+const isOfWriter = ({ script }: Way): boolean => [RW_CLAIM, SHARED_BATCH].includes(script);
 const locksOf = ({ keys }: Way): readonly string[] => keys.filter((key) => key === 'a' || key === 'b');
 const countersOf = ({ keys }: Way): readonly string[] => keys.filter((key) => COUNTERS.includes(key));
 

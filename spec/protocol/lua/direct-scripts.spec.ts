@@ -7,23 +7,25 @@ import type { Redis } from 'ioredis';
 import { Batch } from '../../../lib/node/batch.js';
 import { counterKey, pushChannel, queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
-import {
-  ACCEPT,
-  CLAIM,
-  EXTEND,
-  QUEUE,
-  RELEASE,
-  type Script,
-  UNDO,
-  YIELD,
-} from '../../../lib/protocol/lua/scripts.js';
+import { ENTRY } from '../../../lib/protocol/lua/entries.js';
+import { CLAIM, RELEASE, type Script, UNDO } from '../../../lib/protocol/lua/scripts.js';
 import { FRESH_MS, MAX_DROPPED, RESERVE_MS, TIDIED, TIDY_MS } from '../../../lib/protocol/lua/waiting.js';
 import { release, releaseQueued, type Request, undo, undoQueued } from '../../../lib/protocol/request.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { plainScope } from '../../support/commands.js';
-import { type LookArgs, lookArgs, yieldArgs } from '../../support/looks.js';
-import { atInstant, noting, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+import { type LoneEntry, loneEntry } from '../../support/lone-entries.js';
+import { type LookArgs, lookBy, yieldBy } from '../../support/looks.js';
+import {
+  atInstant,
+  clockAt,
+  noting,
+  oneListener,
+  oneServer,
+  putData,
+  runLoneOn,
+  TYPES,
+} from '../../support/server.js';
 
 const KEY = 'invoice 42';
 const WAITED = [KEY, queueKey(KEY), turnKey(KEY)] as const;
@@ -77,7 +79,7 @@ const USUAL_TERMS: Terms = {
 describe('direct hand-over: scripts on a real server', () => {
   const server = oneServer();
   const listener = oneListener(server);
-  const { run } = server;
+  const { run, runLone } = server;
 
   const asked = (look: Partial<LookArgs> = {}): LookArgs => ({
     ...{ ticket: TICKET, lifeMs: LIFE_MS, sentAtMs: SENT_MS, ttlMs: TTL_MS, counterMs: COUNTER_MS },
@@ -85,9 +87,13 @@ describe('direct hand-over: scripts on a real server', () => {
   });
   /** A look that asks for the vote, and proposes no fencing token unless it is given one. */
   const look = (token: string, terms: Partial<LookArgs> = {}): Promise<unknown> =>
-    run(QUEUE, LOOKED, ...lookArgs(token, asked(terms)));
+    runLone(lookBy(token, asked(terms)), LOOKED);
   const lookAt = (us: number, token: string, terms: Partial<LookArgs> = {}): Promise<unknown> =>
-    run(atInstant(QUEUE, us), LOOKED, ...lookArgs(token, asked(terms)));
+    runLone(lookBy(token, asked(terms)), LOOKED, clockAt(us));
+  const accept = (token: string, fence: number): Promise<unknown> =>
+    runLone(loneEntry(ENTRY.accept, token, { fence, life: COUNTER_MS }), [KEY, COUNTER]);
+  const extend = (token: string, create: '0' | '1'): Promise<unknown> =>
+    runLone(loneEntry(ENTRY.extend, token, { ttl: HOUR_MS, create }), [KEY]);
   const hold = (token: string, ttlMs = HOUR_MS): Promise<unknown> =>
     server.redis.set(KEY, token, 'PX', ttlMs);
   /** It waits, and has left these terms. */
@@ -98,7 +104,7 @@ describe('direct hand-over: scripts on a real server', () => {
     left: Partial<Terms> = {},
   ): Promise<void> => {
     const { agoUs, counterMs, leastAgoUs, runId, sentMs, ttlMs } = { ...USUAL_TERMS, ...left };
-    await run(QUEUE, LOOKED, ...lookArgs(token, { ticket, lifeMs: LIFE_MS }));
+    await runLone(lookBy(token, { ticket, lifeMs: LIFE_MS }), LOOKED);
     const least = leastAgoUs === undefined ? 0 : us - leastAgoUs;
     const terms = [us - agoUs, sentMs, ttlMs, counterMs, runId, least].join('|');
     await server.redis.hset(TERMS, token, terms);
@@ -172,7 +178,8 @@ describe('direct hand-over: scripts on a real server', () => {
 
     it("a counter that its master's clock has passed lives for its life, to the ms", async () => {
       const us = await server.micros();
-      await run(atInstant(noting(QUEUE), us), LOOKED, ...lookArgs(ANN, asked({ proposal: us - 5_000 })));
+      const behind = lookBy(ANN, asked({ proposal: us - 5_000 }));
+      await runLone(behind, LOOKED, (script) => atInstant(noting(script), us));
       const sets = await server.redis.lrange('sets', 0, -1);
       expect(sets).to.include(`${COUNTER} ${us - 5_000} PX ${COUNTER_MS}`);
     });
@@ -332,7 +339,7 @@ describe('direct hand-over: scripts on a real server', () => {
     it('{1, serial, us}: without the mark, a late duplicate: nothing is changed', async () => {
       const us = await server.micros();
       await lookAt(us, ANN, { proposal: us });
-      await run(EXTEND, [KEY], ANN, HOUR_MS, '0', -1);
+      await extend(ANN, '0');
       const keys = await server.redis.keys('*');
       expect(numbers(await lookAt(us + 9, ANN, { proposal: us + 9 }))).to.deep.equal([1, us, us + 9]);
       expect([await holder(), await count(), await serial()]).to.deep.equal([ANN, us, us]);
@@ -430,7 +437,7 @@ describe('direct hand-over: scripts on a real server', () => {
 
   describe('a look under a guard', () => {
     const guarded = (token: string, us: number, proposal = us, guardMs = HOUR_MS): Promise<unknown> =>
-      run(atInstant(QUEUE, us), [...LOOKED, MARKER], ...lookArgs(token, asked({ guardMs, proposal })));
+      runLone(lookBy(token, asked({ guardMs, proposal })), [...LOOKED, MARKER], clockAt(us));
     const mark = (sinceMs: number, period = HOUR_MS): Promise<unknown> =>
       server.redis.set(MARKER, `1|${server.runId}|${sinceMs}|${period}`);
 
@@ -708,9 +715,9 @@ describe('direct hand-over: scripts on a real server', () => {
         const beside = [queueKey, turnKey, looksKey, counterKey];
         const of = (name: string): readonly string[] => [name, ...beside.map((key) => key(name))];
         for (const name of names) await server.redis.set(name, DAN);
-        await run(atInstant(QUEUE, us), of('x'), ...lookArgs(ANN, asked()));
-        await run(atInstant(QUEUE, us), of('y'), ...lookArgs(ANN, asked({ ttlMs: 0 })));
-        await run(atInstant(QUEUE, us), of('z'), ...lookArgs(BEN, asked({ counterMs: 0 })));
+        await runLone(lookBy(ANN, asked()), of('x'), clockAt(us));
+        await runLone(lookBy(ANN, asked({ ttlMs: 0 })), of('y'), clockAt(us));
+        await runLone(lookBy(BEN, asked({ counterMs: 0 })), of('z'), clockAt(us));
         await server.redis.set(counterKey('x'), us + 5);
         const keys = [...names, ...beside.flatMap((key) => names.map(key))];
         const reply = await run(atInstant(script, us), keys, DAN, us);
@@ -737,14 +744,14 @@ describe('direct hand-over: scripts on a real server', () => {
       expect(await holder()).to.equal(marked(ANN));
     });
     const yielded = async (): Promise<unknown> =>
-      run(YIELD, LOOKED, ...yieldArgs(ANN, { serial: await serial(), ticket: TICKET, lifeMs: LIFE_MS }));
+      runLone(yieldBy(ANN, { serial: await serial(), ticket: TICKET, lifeMs: LIFE_MS }), LOOKED);
 
     const touches: readonly (readonly [string, () => Promise<unknown>])[] = [
       ['a claim', () => run(CLAIM, [KEY, COUNTER], ANN, HOUR_MS, COUNTER_MS, us, -1)],
       ['a claim from the queue', () => run(CLAIM, [...WAITED, COUNTER], ANN, HOUR_MS, COUNTER_MS, us, -1, 1)],
-      ['an acceptance', () => run(ACCEPT, [KEY, COUNTER], ANN, us + 1, COUNTER_MS, -1)],
-      ['an extension', () => run(EXTEND, [KEY], ANN, HOUR_MS, '0', -1)],
-      ['an extension that may create one', () => run(EXTEND, [KEY], ANN, HOUR_MS, '1', -1)],
+      ['an acceptance', () => accept(ANN, us + 1)],
+      ['an extension', () => extend(ANN, '0')],
+      ['an extension that may create one', () => extend(ANN, '1')],
     ];
     for (const [title, touch] of touches) {
       it(`${title} by its owner takes it away: it is not yielded any more`, async () => {
@@ -758,16 +765,16 @@ describe('direct hand-over: scripts on a real server', () => {
 
     it('an acceptance leaves the vote as long as it was; one that is refused leaves the mark', async () => {
       const endMs = await endOf(KEY);
-      expect(numbers(await run(ACCEPT, [KEY, COUNTER], ANN, us, COUNTER_MS, -1))[0]).to.equal(3);
+      expect(numbers(await accept(ANN, us))[0]).to.equal(3);
       expect(await holder()).to.equal(marked(ANN));
-      await run(ACCEPT, [KEY, COUNTER], ANN, us + 1, COUNTER_MS, -1);
+      await accept(ANN, us + 1);
       expect([await holder(), await endOf(KEY)]).to.deep.equal([ANN, endMs]);
     });
 
     it('others neither claim, accept nor extend it', async () => {
       expect(numbers(await run(CLAIM, [KEY], BEN, HOUR_MS, 0, 0, -1)).slice(0, 1)).to.deep.equal([0]);
-      expect(numbers(await run(ACCEPT, [KEY, COUNTER], BEN, us + 1, COUNTER_MS, -1))[0]).to.equal(0);
-      expect(numbers(await run(EXTEND, [KEY], BEN, HOUR_MS, '1', -1))[0]).to.equal(0);
+      expect(numbers(await accept(BEN, us + 1))[0]).to.equal(0);
+      expect(numbers(await extend(BEN, '1'))[0]).to.equal(0);
       expect([await holder(), await count()]).to.deep.equal([marked(ANN), us]);
       await expectMs(KEY, TTL_MS);
     });
@@ -832,7 +839,7 @@ describe('direct hand-over: scripts on a real server', () => {
       lifeMs = LIFE_MS,
       ticket = TICKET,
     ): Promise<unknown> =>
-      run(atInstant(YIELD, us), LOOKED, ...yieldArgs(token, { serial: of, ticket, lifeMs, proposal: us }));
+      runLone(yieldBy(token, { serial: of, ticket, lifeMs, proposal: us }), LOOKED, clockAt(us));
 
     it('1: the earlier one is handed it directly; the token waits again, on the terms of its last look', async () => {
       const us = await server.micros();
@@ -955,14 +962,24 @@ describe('direct hand-over: scripts on a real server', () => {
     });
     after(() => other.disconnect());
 
+    const restrict = (rights: readonly string[]): Promise<unknown> =>
+      server.redis.call('ACL', 'SETUSER', 'other', 'reset', 'on', '>x', '~*', '&*', '+@all', ...rights);
     /** As a user that may do all but this. */
     const runWithout = async (
       rights: readonly string[],
       script: Script,
       ...args: readonly (string | number)[]
     ): Promise<unknown> => {
-      await server.redis.call('ACL', 'SETUSER', 'other', 'reset', 'on', '>x', '~*', '&*', '+@all', ...rights);
+      await restrict(rights);
       return other.eval(script.source, LOOKED.length, ...LOOKED, ...args);
+    };
+    const runLoneWithout = async (
+      rights: readonly string[],
+      entry: LoneEntry,
+      as?: (script: Script) => Script,
+    ): Promise<unknown> => {
+      await restrict(rights);
+      return runLoneOn(other, entry, LOOKED, as);
     };
 
     for (const script of [RELEASE, UNDO]) {
@@ -997,7 +1014,7 @@ describe('direct hand-over: scripts on a real server', () => {
         it(`${script.name}, ${right}: ${right === '-info' ? 'no word of the run id' : 'no terms'}: it is reserved`, async () => {
           const us = await server.micros();
           await hold(DAN);
-          if (right === '-hset') await runWithout([right], QUEUE, ...lookArgs(ANN, asked()));
+          if (right === '-hset') await runLoneWithout([right], lookBy(ANN, asked()));
           else await waits(ANN, TICKET, us, { runId: right === '-info' ? server.runId : '' });
           expect(await runWithout([right], atInstant(script, us), DAN, us)).to.deep.equal(DONE);
           expect([await holder(), await kinds()]).to.deep.equal([marked(ANN), ['g ann']]);
@@ -1020,8 +1037,8 @@ describe('direct hand-over: scripts on a real server', () => {
       await waits(BEN, TICKET, us);
       await leaveAt(us, RELEASE);
       await pushes();
-      const args = yieldArgs(BEN, { serial: us, ticket: TICKET, lifeMs: LIFE_MS, proposal: us });
-      expect(await runWithout(['-set'], atInstant(YIELD, us), ...args)).to.equal(1);
+      const yielded = yieldBy(BEN, { serial: us, ticket: TICKET, lifeMs: LIFE_MS, proposal: us });
+      expect(await runLoneWithout(['-set'], yielded, clockAt(us))).to.equal(1);
       expect([await holder(), await waiting(), await pushes()]).to.deep.equal([null, [BEN], []]);
     });
 
@@ -1029,7 +1046,7 @@ describe('direct hand-over: scripts on a real server', () => {
       await hold(DAN);
       await look(ANN);
       await server.redis.del(KEY);
-      const reply = await runWithout(['-publish'], QUEUE, ...lookArgs(BEN, asked({ ticket: TICKET + 1 })));
+      const reply = await runLoneWithout(['-publish'], lookBy(BEN, asked({ ticket: TICKET + 1 })));
       expect(numbers(reply)[0]).to.equal(6);
       expect([await holder(), await waiting()]).to.deep.equal([marked(BEN), [ANN]]);
     });

@@ -5,23 +5,24 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { counterKey, pushChannel, queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
-import {
-  ACCEPT,
-  CLAIM,
-  EXTEND,
-  INSPECT,
-  QUEUE,
-  RELEASE,
-  type Script,
-  UNDO,
-  YIELD,
-} from '../../../lib/protocol/lua/scripts.js';
+import { ENTRY } from '../../../lib/protocol/lua/entries.js';
+import { CLAIM, INSPECT, RELEASE, type Script, UNDO } from '../../../lib/protocol/lua/scripts.js';
 import { MAX_DROPPED, RESERVE_MS, SHOWN_WAITERS, TIDIED } from '../../../lib/protocol/lua/waiting.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { rightsOf } from '../../support/documented-rights.js';
-import { lookArgs, yieldArgs } from '../../support/looks.js';
-import { atInstant, NO_RIGHT, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+import { type LoneEntry, loneEntry } from '../../support/lone-entries.js';
+import { lookBy, yieldBy } from '../../support/looks.js';
+import {
+  atInstant,
+  clockAt,
+  NO_RIGHT,
+  oneListener,
+  oneServer,
+  putData,
+  runLoneOn,
+  TYPES,
+} from '../../support/server.js';
 
 const KEY = 'invoice 42';
 const WAITED = [KEY, queueKey(KEY), turnKey(KEY)] as const;
@@ -57,16 +58,16 @@ function numbers(reply: unknown): readonly number[] {
 describe('fair waiting: scripts on a real server', () => {
   const server = oneServer();
   const listener = oneListener(server);
-  const { run } = server;
+  const { run, runLone } = server;
 
   const queue = (token: string, ticket = TICKET, lifeMs = LIFE_MS): Promise<unknown> =>
-    run(QUEUE, LOOKED, ...lookArgs(token, { ticket, lifeMs }));
+    runLone(lookBy(token, { ticket, lifeMs }), LOOKED);
   const yieldIt = (
     token: string,
     serial: number | string,
     ticket = TICKET,
     lifeMs = LIFE_MS,
-  ): Promise<unknown> => run(YIELD, LOOKED, ...yieldArgs(token, { serial, ticket, lifeMs }));
+  ): Promise<unknown> => runLone(yieldBy(token, { serial, ticket, lifeMs }), LOOKED);
   const release = (token: string): Promise<unknown> => run(RELEASE, WAITED, token);
   /** A vote that was claimed, as by any other client of this library. */
   const hold = (token: string, ttlMs = 300_000): Promise<unknown> =>
@@ -245,7 +246,7 @@ describe('fair waiting: scripts on a real server', () => {
     });
 
     it('{1, serial, us}: it asks for a reservation of what it holds for longer; neither vote nor turn is shortened', async () => {
-      const [, serial] = numbers(await run(QUEUE, LOOKED, ...lookArgs(ANN, { ...PLACE, ttlMs: HOUR_MS })));
+      const [, serial] = numbers(await runLone(lookBy(ANN, { ...PLACE, ttlMs: HOUR_MS }), LOOKED));
       expect(numbers(await queue(ANN)).slice(0, 2)).to.deep.equal([1, serial]);
       await expectMs(KEY, HOUR_MS);
       await expectMs(TURN, HOUR_MS);
@@ -303,7 +304,7 @@ describe('fair waiting: scripts on a real server', () => {
 
     it('a place that is kept for less than the vote lives leaves the turn that names the vote as it is', async () => {
       await server.redis.del(KEY);
-      const [, serial] = numbers(await run(QUEUE, LOOKED, ...lookArgs(DAN, { ...PLACE, ttlMs: HOUR_MS })));
+      const [, serial] = numbers(await runLone(lookBy(DAN, { ...PLACE, ttlMs: HOUR_MS }), LOOKED));
       await queue(BEN, TICKET + 1, 1_000);
       await expectMs(TURN, HOUR_MS);
       expect(await turn()).to.deep.equal([String(serial), DAN, String(TICKET)]);
@@ -410,19 +411,10 @@ describe('fair waiting: scripts on a real server', () => {
     });
   }
 
-  it('queue, on no keys: does nothing, and is known from then on', async () => {
-    expect(await run(QUEUE, [])).to.deep.equal([0, 0, 0, 0]);
-    expect(await left()).to.deep.equal([]);
-  });
-
   describe('queue under a guard', () => {
     const MARKER = 'marker';
     const guarded = (): Promise<unknown> =>
-      run(
-        QUEUE,
-        [...LOOKED, MARKER],
-        ...lookArgs(ANN, { ticket: TICKET, lifeMs: LIFE_MS, guardMs: HOUR_MS }),
-      );
+      runLone(lookBy(ANN, { ...PLACE, guardMs: HOUR_MS }), [...LOOKED, MARKER]);
     const mark = (since: number, period = HOUR_MS): Promise<unknown> =>
       server.redis.set(MARKER, `1|${server.runId}|${since}|${period}`);
 
@@ -439,7 +431,7 @@ describe('fair waiting: scripts on a real server', () => {
   describe('what is reserved', () => {
     const claim = (token: string): Promise<unknown> => run(CLAIM, [KEY], token, HOUR_MS, 0, 0, -1);
     const extend = (token: string, mayCreate: '0' | '1', ttlMs = HOUR_MS): Promise<unknown> =>
-      run(EXTEND, [KEY], token, ttlMs, mayCreate, -1);
+      runLone(loneEntry(ENTRY.extend, token, { ttl: ttlMs, create: mayCreate }), [KEY]);
 
     beforeEach(() => queue(ANN));
 
@@ -454,7 +446,7 @@ describe('fair waiting: scripts on a real server', () => {
 
     it('becomes a vote by an acceptance, and lives as long; not by one that is refused', async () => {
       const accept = (token: string, fence: number): Promise<unknown> =>
-        run(atInstant(ACCEPT, FENCE), [KEY, 'f'], token, fence, HOUR_MS, -1);
+        runLone(loneEntry(ENTRY.accept, token, { fence, life: HOUR_MS }), [KEY, 'f'], clockAt(FENCE));
       expect(numbers(await accept(BEN, FENCE))[0]).to.equal(0);
       expect(numbers(await accept(ANN, 7))[0]).to.equal(3);
       expect([await holder(), await server.redis.exists('f')]).to.deep.equal([reserved(ANN), 0]);
@@ -708,9 +700,9 @@ describe('fair waiting: scripts on a real server', () => {
         const all = [...keys, ...keys.map(queueKey), ...keys.map(turnKey)];
         const three = (token: string): Promise<unknown> => run(script, all, token);
         for (const key of keys) await server.redis.set(key, DAN);
-        await run(QUEUE, lookedAt('x'), ...lookArgs(ANN, { ticket: 1, lifeMs: LIFE_MS }));
-        await run(QUEUE, lookedAt('z'), ...lookArgs(BEN, { ticket: 1, lifeMs: LIFE_MS }));
-        await run(QUEUE, lookedAt('z'), ...lookArgs(ANN, { ticket: 2, lifeMs: LIFE_MS }));
+        await runLone(lookBy(ANN, { ticket: 1, lifeMs: LIFE_MS }), lookedAt('x'));
+        await runLone(lookBy(BEN, { ticket: 1, lifeMs: LIFE_MS }), lookedAt('z'));
+        await runLone(lookBy(ANN, { ticket: 2, lifeMs: LIFE_MS }), lookedAt('z'));
         expect(await three(DAN)).to.deep.equal(script === UNDO ? [3, -2, 0] : 3);
         expect(await server.redis.mget(keys)).to.deep.equal([reserved(ANN), null, reserved(BEN)]);
         const heard = (await listener.heard()).map((text) => text.replace(/ \d+ /, ' '));
@@ -914,6 +906,8 @@ describe('fair waiting: scripts on a real server', () => {
     });
     after(() => other.disconnect());
 
+    const restrict = (right: string): Promise<unknown> =>
+      server.redis.call('ACL', 'SETUSER', 'other', 'reset', 'on', '>x', '~*', '&*', '+@all', right);
     /** As a user that may do all but this. */
     const runWithout = async (
       right: string,
@@ -921,8 +915,12 @@ describe('fair waiting: scripts on a real server', () => {
       keys: readonly string[],
       ...args: readonly (string | number)[]
     ): Promise<unknown> => {
-      await server.redis.call('ACL', 'SETUSER', 'other', 'reset', 'on', '>x', '~*', '&*', '+@all', right);
+      await restrict(right);
       return other.eval(script.source, keys.length, ...keys, ...args);
+    };
+    const runLoneWithout = async (right: string, entry: LoneEntry): Promise<unknown> => {
+      await restrict(right);
+      return runLoneOn(other, entry, LOOKED);
     };
 
     it('those that docs/OPERATION.md names are enough for all of it', async () => {
@@ -932,13 +930,14 @@ describe('fair waiting: scripts on a real server', () => {
       const proposal = await server.micros();
       const terms = { lifeMs: LIFE_MS, ttlMs: HOUR_MS, counterMs: HOUR_MS, proposal };
       const ask = (token: string, ticket: number): Promise<unknown> =>
-        withRights(QUEUE, ...lookArgs(token, { ...terms, ticket }));
+        runLoneOn(other, lookBy(token, { ...terms, ticket }), LOOKED);
       const [code, serial = 0] = numbers(await ask(BEN, TICKET));
       expect(code).to.equal(6);
       await ask(ANN, TICKET - 1);
       await ask(CAT, TICKET + 1);
       const later = await server.micros(); // not before the looks, however long they took
-      expect(await withRights(YIELD, ...yieldArgs(BEN, { ...PLACE, serial, proposal: later }))).to.equal(1);
+      const yielded = yieldBy(BEN, { ...PLACE, serial, proposal: later });
+      expect(await runLoneOn(other, yielded, LOOKED)).to.equal(1);
       expect(await other.eval(INSPECT.source, 3, KEY, LINE, TERMS)).to.deep.include.members([
         reserved(ANN),
         2,
@@ -968,12 +967,7 @@ describe('fair waiting: scripts on a real server', () => {
         await hold(DAN);
         await queue(ANN);
         await server.redis.del(KEY);
-        const reply = await runWithout(
-          right,
-          QUEUE,
-          LOOKED,
-          ...lookArgs(BEN, { ticket: TICKET + 1, lifeMs: LIFE_MS }),
-        );
+        const reply = await runLoneWithout(right, lookBy(BEN, { ...PLACE, ticket: TICKET + 1 }));
         expect(numbers(reply)[0]).to.equal(1);
         expect([await holder(), await waiting(), (await turn())[1]]).to.deep.equal([
           reserved(BEN),
@@ -984,38 +978,23 @@ describe('fair waiting: scripts on a real server', () => {
 
       it(`queue, ${right}: the owner cannot be asked; it queues all the same`, async () => {
         await queue(BEN);
-        const reply = await runWithout(
-          right,
-          QUEUE,
-          LOOKED,
-          ...lookArgs(ANN, { ticket: TICKET - 1, lifeMs: LIFE_MS }),
-        );
+        const reply = await runLoneWithout(right, lookBy(ANN, { ...PLACE, ticket: TICKET - 1 }));
         expect(numbers(reply).slice(-1)).to.deep.equal([0]);
       });
 
       it(`yield, ${right}: the vote goes, and it waits again`, async () => {
         const [, serial = 0] = numbers(await queue(BEN));
         await queue(ANN, TICKET - 1);
-        expect(
-          await runWithout(
-            right,
-            YIELD,
-            LOOKED,
-            ...yieldArgs(BEN, { serial, ticket: TICKET, lifeMs: LIFE_MS }),
-          ),
-        ).to.equal(1);
+        expect(await runLoneWithout(right, yieldBy(BEN, { ...PLACE, serial }))).to.equal(1);
         expect([await holder(), await waiting()]).to.deep.equal([null, [ANN, BEN]]);
         expect(await turn()).to.deep.equal(['0', '', '']);
       });
     }
 
     it('queue, -zcard: it fails with the error of the server, with nothing done', async () => {
-      const failure = await runWithout(
-        '-zcard',
-        QUEUE,
-        LOOKED,
-        ...lookArgs(ANN, { ticket: TICKET, lifeMs: LIFE_MS }),
-      ).catch((error: Error) => error.message);
+      const failure = await runLoneWithout('-zcard', lookBy(ANN, PLACE)).catch(
+        (error: Error) => error.message,
+      );
       expect(failure).to.be.a('string').that.matches(NO_RIGHT);
       expect(await left()).to.deep.equal([]);
     });

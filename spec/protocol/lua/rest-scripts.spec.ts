@@ -5,22 +5,15 @@
 import { expect } from 'chai';
 import { Batch } from '../../../lib/node/batch.js';
 import { counterKey, pushChannel, queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
-import {
-  ACCEPT,
-  CLAIM,
-  EXTEND,
-  INSPECT,
-  QUEUE,
-  RELEASE,
-  UNDO,
-  YIELD,
-} from '../../../lib/protocol/lua/scripts.js';
+import { ENTRY } from '../../../lib/protocol/lua/entries.js';
+import { CLAIM, INSPECT, RELEASE, UNDO } from '../../../lib/protocol/lua/scripts.js';
 import { RESERVE_MS, REST_MS } from '../../../lib/protocol/lua/waiting.js';
 import { extension } from '../../../lib/protocol/request.js';
 import { AT_REST, RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { plainScope } from '../../support/commands.js';
-import { lookArgs, yieldArgs } from '../../support/looks.js';
+import { loneEntry } from '../../support/lone-entries.js';
+import { lookBy, yieldBy } from '../../support/looks.js';
 import { oneListener, oneServer } from '../../support/server.js';
 
 const KEY = 'invoice 42';
@@ -46,18 +39,16 @@ describe('votes at rest: scripts on a real server', () => {
     token: string,
     create: string | undefined,
     keys: readonly string[] = [KEY],
-  ): Promise<unknown> => run(EXTEND, keys, token, TTL_MS, create ?? '', -1);
+  ): Promise<unknown> =>
+    server.runLone(loneEntry(ENTRY.extend, token, { ttl: TTL_MS, create: create ?? '' }, keys.length), keys);
   const look = (token: string, ticket: number, ttlMs = TTL_MS): Promise<unknown> =>
-    run(QUEUE, LOOKED, ...lookArgs(token, { ticket, lifeMs: HOUR_MS, ttlMs }));
+    server.runLone(lookBy(token, { ticket, lifeMs: HOUR_MS, ttlMs }), LOOKED);
   const turn = async (): Promise<readonly string[]> =>
     ((await server.redis.get(turnKey(KEY))) ?? '').split('|');
   const rest = async (token: string, ticket = 1, serial?: string): Promise<unknown> => {
     const [last = ''] = await turn();
-    return run(
-      YIELD,
-      LOOKED,
-      ...yieldArgs(token, { serial: serial ?? last, ticket, lifeMs: HOUR_MS, rests: true }),
-    );
+    const terms = { serial: serial ?? last, ticket, lifeMs: HOUR_MS, rests: true };
+    return server.runLone(yieldBy(token, terms), LOOKED);
   };
   const code = (reply: unknown): number => Number(Array.isArray(reply) ? reply[0] : reply);
   const asks = async (): Promise<readonly string[]> =>
@@ -139,7 +130,7 @@ describe('votes at rest: scripts on a real server', () => {
       expect(await server.redis.pttl(KEY)).to.be.below(100_001);
     });
 
-    it('in a batch: as alone, for its own vote, one at rest and a marked one', async () => {
+    it('with others: for its own vote, one at rest and a marked one', async () => {
       await put(BEN);
       await put(AT_REST, HOUR_MS, OTHER);
       await put(marked(ANN), HOUR_MS, 'third');
@@ -210,7 +201,8 @@ describe('votes at rest: scripts on a real server', () => {
     });
 
     it('refuses an acceptance, and stays after releases, undos and yields', async () => {
-      expect(code(await run(ACCEPT, [KEY, counterKey(KEY)], BEN, 7, 60_000, -1))).to.equal(0);
+      const acceptance = loneEntry(ENTRY.accept, BEN, { fence: 7, life: 60_000 });
+      expect(code(await server.runLone(acceptance, [KEY, counterKey(KEY)]))).to.equal(0);
       await look(CAT, 3);
       await run(RELEASE, WAITED, BEN);
       await run(UNDO, WAITED, BEN);

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/fence-bounds.js';
+import { ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { integers } from '../../../lib/protocol/replies.js';
-import { ACCEPT, BOOTSTRAP, CLAIM, EXTEND, type Script, VOUCH } from '../../../lib/protocol/lua/scripts.js';
-import { atInstant, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';
+import { BOOTSTRAP, CLAIM, type Script, VOUCH } from '../../../lib/protocol/lua/scripts.js';
+import { loneEntry } from '../../support/lone-entries.js';
+import { atInstant, clockAt, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';
 
 const HOUR_MS = 3_600_000;
 const MARKER = 'marker';
@@ -15,20 +17,27 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
   const server = oneServer();
   const { run } = server;
 
-  /** Each script that votes, with a marker and this period, where nothing else is in its way. */
-  const voters: [Script, (period: number, script?: Script) => Promise<unknown>, unknown][] = [
+  type As = (script: Script) => Script;
+  const sameAs: As = (script) => script;
+  const accept = (fence: number, guard: number, as: As = sameAs): Promise<unknown> =>
+    server.runLone(loneEntry(ENTRY.accept, 'mine', { fence, life: LIFE, guard }), ['a', 'c', MARKER], as);
+  const extend = (guard: number, as: As = sameAs, { ttl = 60_000, keys = ['a'] } = {}): Promise<unknown> =>
+    server.runLone(
+      loneEntry(ENTRY.extend, 'mine', { ttl, create: 1, guard }, keys.length),
+      [...keys, MARKER],
+      as,
+    );
+
+  /** Each vote, with a marker and this period, where nothing else is in its way. */
+  const voters: [name: string, (period: number, as?: As) => Promise<unknown>, unknown][] = [
     [
-      CLAIM,
-      (period, script = CLAIM) => run(script, ['a', 'c', MARKER], 'mine', 60_000, LIFE, COUNT, period),
+      'claim',
+      (period, as = sameAs) => run(as(CLAIM), ['a', 'c', MARKER], 'mine', 60_000, LIFE, COUNT, period),
       [1, COUNT + 1, 0],
     ],
-    [
-      ACCEPT,
-      (period, script = ACCEPT) => run(script, ['a', 'c', MARKER], 'mine', COUNT + 1, LIFE, period),
-      [1, COUNT + 1, 0],
-    ],
-    [EXTEND, (period, script = EXTEND) => run(script, ['a', MARKER], 'mine', 60_000, 1, period), [1, 0, 0]],
-    [VOUCH, (period, script = VOUCH) => run(script, [MARKER], period), [1, 0, 0]],
+    ['accept', (period, as) => accept(COUNT + 1, period, as), [1, COUNT + 1, 0]],
+    ['extend', extend, [1, 0, 0]],
+    ['vouch', (period, as = sameAs) => run(as(VOUCH), [MARKER], period), [1, 0, 0]],
   ];
   const mark = (since: number | string, period = HOUR_MS, id = server.runId): Promise<unknown> =>
     server.redis.set(MARKER, `1|${id}|${since}|${period}`);
@@ -47,8 +56,8 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
     `1|${server.runId}|${(await nowMs()) - agoMs}|${HOUR_MS}`;
   const unreadable = ['2|id|0|3600000', '1|id|x|3600000', '1||0|3600000', '1|id|0|', 'text', '', ...TYPES];
 
-  for (const [script, vote, granted] of voters) {
-    describe(script.name, () => {
+  for (const [name, vote, granted] of voters) {
+    describe(name, () => {
       beforeEach(() => server.redis.mset('a', 'mine', 'c', COUNT));
       const untouched = async (): Promise<void> => {
         expect(await server.redis.mget('a', 'c')).to.deep.equal(['mine', String(COUNT)]);
@@ -57,12 +66,12 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
 
       it(`${JSON.stringify(granted)}: the period of this process is over; the marker stays`, async () => {
         await mark(0);
-        expect(await vote(HOUR_MS, atInstant(script, COUNT))).to.deep.equal(granted);
+        expect(await vote(HOUR_MS, clockAt(COUNT))).to.deep.equal(granted);
         expect(await marker()).to.equal(`1|${server.runId}|0|${HOUR_MS}`);
       });
 
       it(`${JSON.stringify(granted)}: period 0 and no marker; none is made`, async () => {
-        expect(await vote(0, atInstant(script, COUNT))).to.deep.equal(granted);
+        expect(await vote(0, clockAt(COUNT))).to.deep.equal(granted);
         expect(await server.redis.exists(MARKER)).to.equal(0);
       });
 
@@ -96,7 +105,7 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
 
       it(`{-1, 1, 0} 1 ms before the end of the period; ${JSON.stringify(granted)} at its end`, async () => {
         await mark(BEGAN_MS);
-        const voteAt = (us: number): Promise<unknown> => vote(HOUR_MS, atInstant(script, us));
+        const voteAt = (us: number): Promise<unknown> => vote(HOUR_MS, clockAt(us));
         expect(await voteAt(COUNT - 1)).to.deep.equal([-1, 1, 0]);
         expect(await voteAt(COUNT)).to.deep.equal(granted);
       });
@@ -137,8 +146,6 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
     });
     const claim = (proposal: number): Promise<unknown> =>
       run(atInstant(CLAIM, nowUs), ['a', 'c', MARKER], 'mine', 60_000, LIFE, proposal, HOUR_MS);
-    const accept = (fence: number): Promise<unknown> =>
-      run(atInstant(ACCEPT, nowUs), ['a', 'c', MARKER], 'mine', fence, LIFE, HOUR_MS);
 
     for (const isFree of [false, true]) {
       it(`claim of a lock that ${isFree ? 'is free' : 'it holds'}: no proposal below that end is taken, and the next go on`, async () => {
@@ -156,20 +163,20 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
     }
 
     it('accept {3, clock, 0}: nothing up to there is accepted', async () => {
-      for (const fence of [COUNT - 1, COUNT]) expect(await accept(fence)).to.deep.equal([3, nowUs, 0]);
-      expect(await accept(COUNT + 1)).to.deep.equal([1, COUNT + 1, 0]);
+      for (const fence of [COUNT - 1, COUNT])
+        expect(await accept(fence, HOUR_MS, clockAt(nowUs))).to.deep.equal([3, nowUs, 0]);
+      expect(await accept(COUNT + 1, HOUR_MS, clockAt(nowUs))).to.deep.equal([1, COUNT + 1, 0]);
     });
 
     it('extend: it stays as it is', async () => {
-      const extended = await run(atInstant(EXTEND, nowUs), ['a', MARKER], 'mine', 60_000, 1, HOUR_MS);
-      expect(extended).to.deep.equal([1, 0, 0]);
+      expect(await extend(HOUR_MS, clockAt(nowUs))).to.deep.equal([1, 0, 0]);
       expect(await server.redis.get('c')).to.equal(String(COUNT - 3_000_000));
     });
   });
 
   for (const [name, vote] of [
     ['claim', () => run(CLAIM, ['a', 'b', MARKER], 'mine', 60_000, 0, 0, HOUR_MS)],
-    ['extend', () => run(EXTEND, ['a', 'b', MARKER], 'mine', 60_000, 1, HOUR_MS)],
+    ['extend', () => extend(HOUR_MS, sameAs, { keys: ['a', 'b'] })],
   ] as const) {
     it(`${name} without fencing has its marker last as well: {1, 0, 0} and {-1, period, 0}`, async () => {
       expect(await vote()).to.deep.equal([-1, HOUR_MS, 0]);
@@ -251,13 +258,12 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
     try {
       const message = (promise: Promise<unknown>): Promise<unknown> =>
         promise.catch((error: Error) => error.message);
-      for (const [script, vote] of voters.slice(0, 2)) {
-        expect(await message(vote(HOUR_MS, atInstant(script, COUNT))), script.name).to.match(/OOM/);
-      }
+      for (const [name, vote] of voters.slice(0, 2))
+        expect(await message(vote(HOUR_MS, clockAt(COUNT))), name).to.match(/OOM/);
       expect(await message(run(BOOTSTRAP, [MARKER], HOUR_MS, 1))).to.match(/OOM/);
       expect(await server.redis.pttl('a')).to.equal(-1);
       await server.redis.pexpire('a', 60_000);
-      expect(await run(EXTEND, ['a', MARKER], 'mine', HOUR_MS, 1, HOUR_MS)).to.deep.equal([1, 0, 0]);
+      expect(await extend(HOUR_MS, sameAs, { ttl: HOUR_MS })).to.deep.equal([1, 0, 0]);
       expect(await server.redis.pttl('a')).to.be.above(HOUR_MS / 2);
       expect(await server.redis.get('a')).to.equal('mine');
       expect(await marker()).to.equal(`1|${server.runId}|0|${HOUR_MS}`);

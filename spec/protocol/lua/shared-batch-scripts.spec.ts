@@ -1,10 +1,11 @@
 /**
  * The batch script of shared locks on a real server: the same replies, the same fields and the same pushes as when each
- * entry comes alone, in another database. The master in memory gets the same batches, and replies alike. Clocks stand still in all
+ * request comes alone, by its short way or as the only entry, in another database. The master in memory gets the same batches, and replies alike. Clocks stand still in all
  * three, far ahead of the server's, so that instants are compared as they are, and no key runs out meanwhile.
  */
 import { expect } from 'chai';
-import { Batch, entryReply, isAllYes } from '../../../lib/node/batch.js';
+import { Batch } from '../../../lib/node/batch.js';
+import { entryReplies, entryReply, isAllYes } from '../../../lib/protocol/batch-call.js';
 import { counterKey, pushChannel } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
 import { MAX_DROPPED, WATCH_MS } from '../../../lib/protocol/lua/waiting.js';
@@ -89,7 +90,8 @@ describe('shared batch: on a real server', () => {
     for (const request of requests) {
       const [source = '', ...args] = request.whole().args;
       const { source: stopped } = atInstant({ name: 'alone', source }, us);
-      replies.push(await server.redis.call('EVAL', [stopped, ...args]));
+      const reply: unknown = await server.redis.call('EVAL', [stopped, ...args]);
+      replies.push(request.isLoneEntry ? entryReplies([request], reply)[0] : reply);
     }
     return replies;
   };
@@ -188,8 +190,7 @@ return lives`;
         const replies = (await alone(requests, us)).map(inFull);
         const heard = await listener.heard();
         const raw = await replyTo(requests, us);
-        const replied = isAllYes(raw, requests.length) ? requests.map(() => 1) : (raw as unknown[]);
-        const together = requests.map((request, j) => inFull(entryReply(request, replied[j])));
+        const together = entryReplies(requests, raw).map(inFull);
         expect(together, title).to.deep.equal(replies);
         expect(await listener.heard(), title).to.deep.equal(heard);
         expect(await contents(1), title).to.deep.equal(await contents(0));

@@ -2,21 +2,22 @@
 import { expect } from 'chai';
 import { counterKey, gateKey, pushChannel, queueKey, looksKey } from '../../../lib/protocol/keys.js';
 import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/fence-bounds.js';
-import {
-  LEAVE,
-  RW_ACCEPT,
-  RW_CLAIM,
-  RW_EXTEND,
-  PERMIT_ALIGN,
-  PERMIT_CLAIM,
-  PERMIT_EXTEND,
-  SURVEY_SHARED,
-} from '../../../lib/protocol/lua/scripts.js';
+import { SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
+import { LEAVE, RW_CLAIM, PERMIT_CLAIM, SURVEY_SHARED } from '../../../lib/protocol/lua/scripts.js';
 import { HOLDS } from '../../../lib/protocol/lua/stored.js';
 import { MAX_DROPPED, WATCH_MS } from '../../../lib/protocol/lua/waiting.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
-import { atInstant, NO_RIGHT, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+import { loneEntry } from '../../support/lone-entries.js';
+import {
+  atInstant,
+  clockAt,
+  NO_RIGHT,
+  oneListener,
+  oneServer,
+  putData,
+  TYPES,
+} from '../../support/server.js';
 
 const KEY = 'invoice 42';
 const COUNTER = counterKey(KEY);
@@ -39,6 +40,8 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   const listener = oneListener(server);
   const run = async (script: Script, keys: readonly string[], ...args: (string | number)[]): Promise<Reply> =>
     (await server.run(script, keys, ...args)) as Reply; // what the headers say
+  const runLone = async (...args: Parameters<typeof server.runLone>): Promise<Reply> =>
+    (await server.runLone(...args)) as Reply; // likewise
 
   const claim = (role: 'r' | 'w', token: string, watcher = '', rank = 1, ttlMs = TTL_MS): Promise<Reply> =>
     run(RW_CLAIM, [KEY], token, role, ttlMs, watcher, rank, 0, 0, -1);
@@ -47,25 +50,30 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   const write = (token: string, watcher?: string, rank?: number): Promise<Reply> =>
     claim('w', token, watcher, rank);
   const extend = (role: 'r' | 'w', token: string, create: 0 | 1 = 0, ttlMs = TTL_MS): Promise<Reply> =>
-    run(RW_EXTEND, [KEY], token, role, ttlMs, create, -1);
+    runLone(loneEntry(SHARED_ENTRY.extend, token, { role, ttl: ttlMs, create }), [KEY]);
   const take = (token: string, permits = 1, k = 2, watcher = '', rank = 1): Promise<Reply> =>
     run(PERMIT_CLAIM, [KEY], token, TTL_MS, permits, k, watcher, rank, -1);
   const settle = (token: string, slots: string, k = 2): Promise<Reply> =>
-    run(PERMIT_ALIGN, [KEY], token, slots, k, -1);
+    runLone(loneEntry(SHARED_ENTRY.align, token, { slots, permits: k }), [KEY]);
   const extendPermits = (
     token: string,
     slots: string,
     create: 0 | 1 = 0,
     k = 2,
     ttlMs = TTL_MS,
-  ): Promise<Reply> => run(PERMIT_EXTEND, [KEY], token, ttlMs, slots, k, create, -1);
+  ): Promise<Reply> => {
+    const args = { ttl: ttlMs, slots, permits: k, create };
+    return runLone(loneEntry(SHARED_ENTRY.extendPermits, token, args), [KEY]);
+  };
+  const accept = (token: string, fence: number): Promise<Reply> =>
+    runLone(loneEntry(SHARED_ENTRY.accept, token, { fence, life: LIFE }), [KEY, COUNTER]);
   const leave = (token: string): Promise<Reply> => run(LEAVE, [KEY], token);
   /** Each script that votes. */
   const votes: readonly (() => Promise<Reply>)[] = [
     () => read(ANN),
     () => write(ANN),
     () => extend('r', ANN, 1),
-    () => run(RW_ACCEPT, [KEY, COUNTER], ANN, 9, LIFE, -1),
+    () => accept(ANN, 9),
     () => take(ANN),
     () => settle(ANN, '0'),
     () => extendPermits(ANN, '0', 1),
@@ -175,8 +183,6 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       const [code, fence = 0, us] = await run(RW_CLAIM, keys, ANN, 'w', TTL_MS, '', 1, LIFE, 0, -1);
       expect([code, us]).to.deep.equal([1, fence]);
       expect(fence).to.be.within(before, await server.micros());
-      const accept = (token: string, wanted: number): Promise<Reply> =>
-        run(RW_ACCEPT, keys, token, wanted, LIFE, -1);
       const [no, least = 0, last] = await accept(ANN, fence);
       expect([no, least >= fence, last]).to.deep.equal([3, true, 0]);
       expect(await accept(ANN, fence + 5)).to.deep.equal([1, fence + 5, 0]);
@@ -204,8 +210,8 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     it('extend: another that has 1 ms left excludes it', async () => {
       await read(ANN);
       const endsMs = Number((await fields())[ANN]?.split('|')[1]);
-      const extendAt = (ms: number): Promise<Reply> =>
-        run(atInstant(RW_EXTEND, ms * 1_000), [KEY], BEN, 'w', TTL_MS, 1, -1);
+      const extension = loneEntry(SHARED_ENTRY.extend, BEN, { role: 'w', ttl: TTL_MS, create: 1 });
+      const extendAt = (ms: number): Promise<Reply> => runLone(extension, [KEY], clockAt(ms * 1_000));
       expect(await extendAt(endsMs - 1)).to.deep.equal([0, 1, 0]);
       expect(await extendAt(endsMs)).to.deep.equal([1, 0, 0]);
     });
@@ -531,19 +537,20 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(code).to.equal(-1);
       expect(ms).to.be.within(1, 60_000);
     };
+    const { accept: accepting, align, extend: extending, extendPermits: extendingPermits } = SHARED_ENTRY;
+    const args = { role: 'r', ttl: TTL_MS, create: 1, fence: 9, life: LIFE, slots: '0', permits: 2 };
+    const guarded = { ...args, guard: 60_000 };
     quarantined(await run(RW_CLAIM, keys, ANN, 'r', TTL_MS, '', 1, 0, 0, 60_000));
-    quarantined(await run(RW_EXTEND, keys, ANN, 'r', TTL_MS, 1, 60_000));
-    quarantined(await run(RW_ACCEPT, [KEY, COUNTER, MARKER], ANN, 9, LIFE, 60_000));
+    quarantined(await runLone(loneEntry(accepting, ANN, guarded), [KEY, COUNTER, MARKER]));
     quarantined(await run(PERMIT_CLAIM, keys, ANN, TTL_MS, 1, 2, '', 1, 60_000));
-    quarantined(await run(PERMIT_ALIGN, keys, ANN, '0', 2, 60_000));
-    quarantined(await run(PERMIT_EXTEND, keys, ANN, TTL_MS, '0', 2, 1, 60_000));
+    for (const letter of [extending, align, extendingPermits])
+      quarantined(await runLone(loneEntry(letter, ANN, guarded), keys));
     expect(await run(RW_CLAIM, keys, ANN, 'r', TTL_MS, '', 1, 0, 0, 50_000)).to.deep.equal([-2, 60_000, 0]);
     expect(await leave(ANN)).to.deep.equal([0, -2, 0]);
   });
 
   it('on no keys, what may leave a vote does nothing', async () => {
-    for (const script of [RW_CLAIM, RW_EXTEND, PERMIT_CLAIM, PERMIT_EXTEND])
-      expect(await run(script, [])).to.deep.equal([0, 0, 0]);
+    for (const script of [RW_CLAIM, PERMIT_CLAIM]) expect(await run(script, [])).to.deep.equal([0, 0, 0]);
     expect(await server.redis.dbsize()).to.equal(0);
   });
 

@@ -1,6 +1,7 @@
 /** Tokens that may not be set again: on a real server and in memory; their replies and keys must be the same. */
 import { expect } from 'chai';
 import { Batch } from '../../../lib/node/batch.js';
+import { entryReplies } from '../../../lib/protocol/batch-call.js';
 import { takenKey } from '../../../lib/protocol/keys.js';
 import { MOST_TAKEN, TAKEN_AWAY } from '../../../lib/protocol/lua/stored.js';
 import { extension } from '../../../lib/protocol/request.js';
@@ -29,15 +30,17 @@ describe('tokens that may not be set again', () => {
   let fake = new FakeMaster('fake', new FakeTime());
   beforeEach(() => (fake = new FakeMaster('fake', new FakeTime())));
 
-  /** On both. @returns the reply */
+  /** On both. @returns the script's reply */
   async function send({ name, args: [script = '', count = '', ...rest] }: Command): Promise<unknown> {
     const real = await server.redis.call(name, script, count, ...rest);
     expect(await fake.call({ name, args: [script, count, ...rest] })).to.deep.equal(real);
     expect((await server.redis.keys('*')).sort()).to.deep.equal(fake.names().sort());
     return real;
   }
-  const extend = (scope: Scope, token: string, mayCreate = true): Promise<unknown> =>
-    send(extension(scope, token, { ttlMs: HOUR_MS, mayCreate }).whole());
+  const extend = async (scope: Scope, token: string, mayCreate = true): Promise<unknown> => {
+    const request = extension(scope, token, { ttlMs: HOUR_MS, mayCreate });
+    return entryReplies([request], await send(request.whole()))[0];
+  };
   const forbid = (...tokens: readonly string[]): Promise<unknown> =>
     send(taking(LIST, tokens, HOUR_MS).whole());
 

@@ -9,7 +9,7 @@ import type { Command } from '../../../lib/redis/transport.js';
 import { SILENT_WINDOW } from '../../../lib/node/send-window.js';
 import { Calls } from './calls.js';
 import type { SimulatedClient } from '../world/client.js';
-import { entriesOf, locksOf, tokenOf } from '../../support/entries.js';
+import { type Entry, entriesOf, locksOf } from '../../support/entries.js';
 import { Expectations } from './expectations.js';
 import { type Amnesia, type Beginning, Fences } from './fences.js';
 import type { SimulatedLink } from '../world/link.js';
@@ -221,19 +221,17 @@ export class Checker {
     }
   }
 
-  #sent(client: SimulatedClient, command: Command): void {
-    const name = tokenOf(command);
+  #sent(client: SimulatedClient, entry: Entry): void {
+    const { token: name } = entry;
     if (name === undefined || this.#tokens.has(name)) return;
     const token = drawn(client, this.#world.nowMs);
     this.#tokens.set(name, token);
-    this.#calls.sent(client, locksOf(command), token);
+    this.#calls.sent(client, locksOf(entry), token);
   }
 
   /** The answer to a command reached the client. */
   answered(server: MemoryServer, command: Command): void {
-    for (const entry of entriesOf(command)) {
-      this.#tokens.get(tokenOf(entry) ?? '')?.answeredBy.add(server.name);
-    }
+    for (const { token = '' } of entriesOf(command)) this.#tokens.get(token)?.answeredBy.add(server.name);
   }
 
   /** A call of acquire. Once it is over, only the token that it was granted remains in use. */
@@ -277,7 +275,7 @@ export class Checker {
 
   /** The command ran on a connection that had broken: its undo may have come before it. */
   orphaned(command: Command): void {
-    for (const entry of entriesOf(command)) this.#exempt(tokenOf(entry));
+    for (const { token } of entriesOf(command)) this.#exempt(token);
   }
 
   /**

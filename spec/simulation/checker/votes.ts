@@ -1,22 +1,19 @@
 /** Checks votes, reservations and counters on the servers of a simulated run. */
 import { counterKey, queueKey, turnKey } from '../../../lib/protocol/keys.js';
 import { tokenIn } from '../../../lib/runtime/random.js';
-import { ACCEPT, CLAIM, QUEUE, RW_ACCEPT, RW_CLAIM, YIELD } from '../../../lib/protocol/lua/scripts.js';
-import type { Script } from '../../../lib/redis/script.js';
 import { readPush } from '../../../lib/protocol/pushes.js';
 import type { Command } from '../../../lib/redis/transport.js';
-import { entriesOf, isBatch, locksOf, tokenOf, tokenPut } from '../../support/entries.js';
+import { type Entry, entriesOf, type EntryKind, isBatch, locksOf } from '../../support/entries.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { FenceFault, Fences } from './fences.js';
 import { markedFor } from '../../support/marks.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
-import { scriptOf } from '../../../lib/testing/master/execution.js';
 
 /** A violation by a server. */
 export type Fault = FenceFault | readonly [property: 'votes' | 'fairness', text: string];
 
-/** Scripts that accept a fencing token for a grant. */
-const COUNTING: ReadonlySet<Script> = new Set([CLAIM, ACCEPT, RW_CLAIM, RW_ACCEPT]);
+/** What accepts a fencing token for a grant. */
+const COUNTING: ReadonlySet<EntryKind> = new Set(['claim', 'accept', 'rw-claim', 'rw-accept']);
 /**
  * How many requests may find a reservation that was yielded: their answers and the yields may be lost one after another.
  */
@@ -35,35 +32,34 @@ export class Votes {
     this.#fences = fences;
   }
 
-  /** A client sends a command to a server; not a batch. */
-  sent(server: MemoryServer, command: Command): void {
-    if (scriptOf(command) !== YIELD) return;
-    const [serial] = (command.args[3 + Number(command.args[1])] ?? '').split('|');
-    this.#yielded.set(reservation(server, command, serial), 0);
+  /** A client sends a request to a server. */
+  sent(server: MemoryServer, entry: Entry): void {
+    if (entry.kind !== 'yield') return;
+    const [serial] = (entry.args.place ?? '').split('|');
+    this.#yielded.set(reservation(server, entry, serial), 0);
   }
 
   /** A server has carried out a command. */
   carriedOut(server: MemoryServer, command: Command, reply: unknown): readonly Fault[] {
-    if (!isBatch(command)) return this.#executed(server, command, reply);
+    if (!isBatch(command)) return entriesOf(command).flatMap((entry) => this.#executed(server, entry, reply));
     const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
     return entriesOf(command).flatMap((entry, i) =>
       this.#executed(server, entry, inFull(entry, replies[i] ?? 1)),
     );
   }
 
-  /** One that is not a batch. */
-  #executed(server: MemoryServer, command: Command, reply: unknown): readonly Fault[] {
-    if (typeof reply === 'string') return []; // an error, in a batch
-    const script = scriptOf(command);
+  #executed(server: MemoryServer, entry: Entry, reply: unknown): readonly Fault[] {
+    if (typeof reply === 'string' || reply === null) return []; // an error of an entry, or a plain claim's reply
+    const { kind } = entry;
     const [code, amount = 0, , fence = 0] = (Array.isArray(reply) ? reply : [1, reply]) as readonly number[]; // as scripts reply
-    if (script === QUEUE) {
-      const faults = code === 6 && fence > 0 ? this.#onFence(server, command, fence) : [];
-      return [...faults, ...this.#onQueue(server, command, [code ?? 0, amount])];
+    if (kind === 'queue') {
+      const faults = code === 6 && fence > 0 ? this.#onFence(server, entry, fence) : [];
+      return [...faults, ...this.#onQueue(server, entry, [code ?? 0, amount])];
     }
-    if (script === YIELD && reply === 1) return this.#onYield(server, command);
-    if (code !== 1 || script === undefined || !COUNTING.has(script)) return [];
-    const faults = script === CLAIM ? this.#onClaim(server, command) : [];
-    return amount === 0 ? faults : [...faults, ...this.#onFence(server, command, amount)];
+    if (kind === 'yield' && reply === 1) return this.#onYield(server, entry);
+    if (code !== 1 || !COUNTING.has(kind)) return [];
+    const faults = kind === 'claim' ? this.#onClaim(server, entry) : [];
+    return amount === 0 ? faults : [...faults, ...this.#onFence(server, entry, amount)];
   }
 
   /** A server tells a waiter: a vote that is handed over directly was counted. */
@@ -89,11 +85,11 @@ export class Votes {
   }
 
   /** A claim leaves the queue: otherwise the lock would be handed over to a client that does not wait for it. */
-  #onClaim(server: MemoryServer, command: Command): readonly Fault[] {
+  #onClaim(server: MemoryServer, entry: Entry): readonly Fault[] {
     const claimed = this.#claimed.get(server) ?? new Set();
     this.#claimed.set(server, claimed);
-    const token = tokenOf(command);
-    return locksOf(command).flatMap((key): Fault[] => {
+    const { token } = entry;
+    return locksOf(entry).flatMap((key): Fault[] => {
       claimed.add(`${key} ${token}`);
       const waiting = server.members(queueKey(key));
       if (waiting === WRONG_TYPE || !waiting.some(({ name }) => name === token)) return [];
@@ -102,16 +98,12 @@ export class Votes {
   }
 
   /** A late request may queue again for a vote that has expired. */
-  #onQueue(
-    server: MemoryServer,
-    command: Command,
-    [code, serial]: readonly [number, number],
-  ): readonly Fault[] {
+  #onQueue(server: MemoryServer, entry: Entry, [code, serial]: readonly [number, number]): readonly Fault[] {
     if (code === 0) this.lines.places++;
-    const [key = ''] = locksOf(command);
-    const token = tokenOf(command);
+    const [key = ''] = locksOf(entry);
+    const { token } = entry;
     if (server.get(key) !== token) this.#claimed.get(server)?.delete(`${key} ${token}`);
-    const name = reservation(server, command, serial);
+    const name = reservation(server, entry, serial);
     const looks = code === 1 || code === 6 ? this.#yielded.get(name) : undefined;
     if (looks === undefined) return [];
     this.#yielded.set(name, looks + 1);
@@ -120,16 +112,16 @@ export class Votes {
   }
 
   /** Only a reservation may be yielded, however late the yield arrives. */
-  #onYield(server: MemoryServer, command: Command): readonly Fault[] {
+  #onYield(server: MemoryServer, entry: Entry): readonly Fault[] {
     this.lines.yields++;
-    const [key = ''] = locksOf(command);
-    const vote = `${key} ${tokenOf(command)}`;
+    const [key = ''] = locksOf(entry);
+    const vote = `${key} ${entry.token}`;
     if (this.#claimed.get(server)?.has(vote) !== true) return [];
     return [['votes', `the vote for ${vote} on ${server.name} was yielded after it had been claimed`]];
   }
 
-  #onFence(server: MemoryServer, { args }: Command, fence: number): readonly Fault[] {
-    const counters = args.slice(2, 2 + Number(args[1])).filter((key) => key.includes(':fence:'));
+  #onFence(server: MemoryServer, { keys }: Entry, fence: number): readonly Fault[] {
+    const counters = keys.filter((key) => key.includes(':fence:'));
     return counters.flatMap((key) => {
       const fault = this.#fences.accepted(server.name, key, fence);
       return fault === undefined ? [] : [fault];
@@ -137,13 +129,14 @@ export class Votes {
   }
 }
 
-/** An entry's reply in a batch: a plain yes stands for the fencing token that the entry put to the master. */
-function inFull(entry: Command, reply: unknown): unknown {
-  return reply === 1 ? (tokenPut(entry) ?? 1) : reply;
+/** An entry's reply in a batch: for a shared lock, a plain yes stands for the fencing token that the entry put to the master. */
+function inFull({ args, kind }: Entry, reply: unknown): unknown {
+  const put = kind === 'rw-claim' ? args.proposal : kind === 'rw-accept' ? args.fence : undefined;
+  return reply === 1 && put !== undefined ? Number(put) : reply;
 }
 
-function reservation(server: MemoryServer, command: Command, serial: number | string | undefined): string {
-  return `${server.name} ${locksOf(command)[0]} ${tokenOf(command)} ${serial}`;
+function reservation(server: MemoryServer, entry: Entry, serial: number | string | undefined): string {
+  return `${server.name} ${locksOf(entry)[0]} ${entry.token} ${serial}`;
 }
 
 /**

@@ -4,15 +4,13 @@
  * way, or those to the server still arrive. Commands in flight fail, or are sent again on the next connection, as ioredis
  * does by default. Then a command may run twice, and a new connection may overtake the old one.
  */
-import { ACCEPT } from '../../../lib/protocol/lua/scripts.js';
 import type { PushListener, Subscription } from '../../../lib/redis/subscription.js';
 import type { Command, Transport, TransportState } from '../../../lib/redis/transport.js';
 import type { SimulatedClient } from './client.js';
 import type { Seeded } from './seeded.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
-import { entriesOf, isBatch } from '../../support/entries.js';
+import { type Entry, entriesOf, isBatch } from '../../support/entries.js';
 import { PushConnection } from './push-connection.js';
-import { scriptOf } from '../../../lib/testing/master/execution.js';
 import type { Lane, World } from './world.js';
 
 interface Pending {
@@ -150,7 +148,7 @@ export class SimulatedLink implements Transport {
 
   call(command: Command): Promise<unknown> {
     if (command.name !== 'time') this.sent++;
-    if (entriesOf(command).every((entry) => scriptOf(entry) === ACCEPT)) this.acceptances++;
+    if (entriesOf(command).every(({ kind }) => kind === 'accept')) this.acceptances++;
     this.onSent(command);
     return new Promise((resolve, reject) => {
       const pending = { command, resolve, reject };
@@ -307,7 +305,7 @@ export class SimulatedLink implements Transport {
       entriesOf(command).forEach((entry, i) => {
         const said = error === undefined ? String(isBatch(command) ? replies[i] : reply) : error.message;
         const first = i === 0 ? client.name : `${client.name} +`;
-        world.note(server.name, `${first}: ${describeCommand(entry)} → ${said}${late}`);
+        world.note(server.name, `${first}: ${described(entry)} → ${said}${late}`);
       });
       this.#reply(connection, command, () => (error === undefined ? resolve(reply) : reject(error)));
     });
@@ -340,12 +338,14 @@ export class SimulatedLink implements Transport {
   }
 }
 
-/** A command in a few words; tokens of a simulation are not secret. */
-function describeCommand(command: Command): string {
-  const { name, args } = command;
-  if (name !== 'eval' && name !== 'evalsha') return `${name.toUpperCase()} ${args.join(' ')}`;
-  const count = Number(args[1]);
-  const keys = args.slice(2, 2 + count).filter((key) => !key.startsWith('quorate:'));
+/** A request in a few words; tokens of a simulation are not secret. */
+function described({ args, command, keys, kind, token }: Entry): string {
+  const { name } = command;
+  if (name !== 'eval' && name !== 'evalsha') return `${name.toUpperCase()} ${command.args.join(' ')}`;
   const whole = name === 'eval' ? ' (whole)' : '';
-  return `${scriptOf(command)?.name ?? 'a script'}${whole} ${keys.join('+')} ${args.slice(2 + count).join(' ')}`;
+  const locks = keys.filter((key) => !key.startsWith('quorate:'));
+  const own = isBatch(command)
+    ? [token, ...Object.values(args)]
+    : command.args.slice(2 + Number(command.args[1]));
+  return [`${kind}${whole}`, locks.join('+'), ...own].join(' ');
 }

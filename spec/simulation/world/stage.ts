@@ -10,8 +10,8 @@ import { type Fault, type FaultKind, sendAway } from './faults.js';
 import { SimulatedLink } from './link.js';
 import { Place } from './place.js';
 import { type Seeded, SeededRandom } from './seeded.js';
-import { scriptOf } from '../../../lib/testing/master/execution.js';
 import { WALL_US, type World } from './world.js';
+import { kindOf } from '../../support/commands.js';
 
 export interface Cast {
   readonly servers: number;
@@ -149,7 +149,7 @@ export class Stage {
       const breaking = network.fork('breaking');
       link.onSent = (command) => {
         checker.sent(client, server, command);
-        if (breaksAt === undefined || this.#isHealed || scriptOf(command)?.name !== breaksAt) return;
+        if (breaksAt === undefined || this.#isHealed || kindOf(command) !== breaksAt) return;
         if (breaking.chance(LOST)) world.after(0, () => link.cut(false));
       };
       link.onAnswered = (command) => checker.answered(server, command);

@@ -1,4 +1,8 @@
 -- Accepts a fencing token for `n` locks that are held here: from index `first` of KEYS on, and behind them their counters.
+-- Masters with lower counters do this, so that a quorum has accepted one and the same token. It must be above every counter:
+-- what was accepted once is never accepted again. It must also be near the master's clock: not below it by more than BACK, not
+-- above it by more than the life of a counter.
+--
 -- `wanted` is that token, and `life` the life of counters in ms, as strings. What was handed over loses its mark.
 --@needs counter, tokens
 local function accept(first, n, token, wanted, life)

@@ -1,5 +1,7 @@
--- Extends locks: `create` is '1' to set a free key again, '2' unless the token is listed, '0' to refuse. A vote with the mark
--- loses it: what was handed over and is extended is a vote from then on. A key at rest is a free key for what may set one.
+-- Extends all of `n` locks or none, and never shortens one. `create` is '1' to set a free key again, '2' unless the token is
+-- listed, '0' to refuse. A vote with the mark loses it: what was handed over and is extended is a vote from then on. A key at
+-- rest is a free key for what may set one.
+--
 -- `ask` asks a waiter whose vote, which it has not touched, is in the way to let it rest (protocol C3a); it returns whether the
 -- push reached anybody.
 --@needs taken, tokens

@@ -1,4 +1,5 @@
--- A look at a lock, which takes a place in its queue or the lock.
+-- A look at a lock: it claims it if it is free or was handed over to this token, else takes a place in its queue. The client
+-- has to be subscribed to its channel. A ttl of 0 asks for a reservation in place of the vote.
 --@needs before, fence, guard, hand-over, int, join, own, push, tell, tidying, tokens, turn
 
 -- The look adds to the queue's record (`own`): token, ticket, keep (how long the place is kept, in ms), sent, ttl, life, and

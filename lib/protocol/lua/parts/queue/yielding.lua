@@ -1,4 +1,6 @@
--- Gives back a vote that was handed over.
+-- Yields a handed-over vote to an earlier ticket, and queues again with the same ticket, so that the vote comes back if
+-- nobody is ahead. Or gives the vote up for good. Or lets the key rest for the holder of the lock, and queues again. A vote
+-- that was claimed meanwhile stays.
 --@needs hand-over, join, own, tokens, turn
 
 -- `place` is `serial|ticket|life`; a life of 0 means no place. With `|1` behind it, the key rests for the holder of the lock,

@@ -1,4 +1,6 @@
--- Makes a holder's permits those of `text`, as in '0,3'. Returns the reply.
+-- Makes a holder's permits here those of `text`, as in '0,3', which most masters gave it, and no others. If another holds one
+-- of them, the holder gives up what it has here, since that is useless. It never makes a vote: a token that is not there stays
+-- away. Returns the reply.
 --@needs looking, permits, slots, telling
 local function alignPermits(i, token, text, k)
   local refusal = look(i, SEMAPHORE)

@@ -1,5 +1,5 @@
--- Extends a holder of permits, with exactly these permits. `text` has the permits, as '0,3'; `create` is as in `rw-extending`.
--- Returns the reply.
+-- Extends a holder of permits, with exactly these permits, and never shortens. Others that it has here are given up. `text` has
+-- the permits, as '0,3'; `create` is as in `rw-extending`. Returns the reply.
 --@needs looking, permits, slots, taken, telling
 local function extendPermits(i, token, ttl, text, k, create)
   local refusal = look(i, SEMAPHORE)

@@ -1,4 +1,5 @@
--- Extends a reader or the writer, and never shortens. `create` is '1' to set one again that is gone, '2' unless its token is
+-- Extends a reader or the writer, and never shortens. A writer that is extended as a reader is a reader from then on; the
+-- reverse is not possible. `create` is '1' to set one again that is gone, '2' unless its token is
 -- listed, '0' to refuse. Returns the reply.
 --@needs in-the-way, looking, taken, telling
 local function extendRole(i, token, role, ttl, create)

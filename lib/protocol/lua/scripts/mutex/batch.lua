@@ -1,19 +1,41 @@
--- Many entries in one call, run one after another as if each had been sent alone, in groups with shared arguments. An
--- entry that fails does not affect the others.
--- KEYS for each entry its resources, queues, turns and counters, as above; list of taken tokens, if an entry looks at it;
+-- Entries, many or one, run one after another, in groups with shared arguments. An entry that fails does not affect the others.
+-- KEYS for each entry its resources; their queues and turns for l, u, r, v, h, q and y; their looks for v, h, q and y; their
+--      counters for a, v, h, q and y, and for c and l with fencing; then the list of taken tokens, if an entry looks at it;
 --      marker if ARGV 1 ≥ 0
--- ARGV 1 guard period in ms, as above; then groups: kind, number of entries, resources of each, and
---      c  ttl, life of counters (0 = no fencing), proposed fencing token · for each entry its token
---      l  the same for waiters from the queue: with queues and turns
---      a  life of counters · token, fencing token
---      u, r  nothing · token
---      v, h  the same with looks and counters: proposed fencing token · token
---      q  ttl, life of counters, proposed fencing token · token, place; one resource each, with queue, turn, looks, counter
---      y  proposed fencing token · token, place; likewise
---      e  ttl, '2', '1' or '0' as above · token
--- → for each entry the reply of its script, with short forms: the fencing token for {1, fence, 0}, 1 for {1, 0, 0},
---   n for an undo's {n, -2, 0}; a string `!error` for an entry that failed
---   If that makes 1 for every entry, only the number of entries.
+-- ARGV 1 guard period in ms, as in CLAIM; then groups: kind, number of entries, resources of each, and
+--      c  claim: ttl in ms, life of counters in ms (0 = no fencing), proposed fencing token in µs (0 = none) · for each
+--         entry its token
+--      l  the same for waiters from the queue
+--      a  accept: life of counters · token, fencing token
+--      e  extend: ttl, '1' = a free key, or one at rest, is set again, '2' = unless the token is listed, '0' = it is a
+--         refusal · token
+--      u, r  undo, release: nothing · token
+--      v, h  undo, release: the fencing token that is proposed for who is handed a lock directly · token
+--      q  look: ttl (0 = only a reservation), life of the counter, proposed fencing token · token, place: `ticket|life|sent`
+--         (µs of the masters' time; how long the place is kept, ms; when this look was sent by the client's clock, ms);
+--         one resource each
+--      y  yield: as v · token, place: `serial|ticket|life` (of the hand-over; µs; ms, 0 = no place), and `|1` behind it if
+--         the key is to rest; one resource each
+-- → for each entry its reply, or a string `!error` if it failed:
+--      c, l  as CLAIM's; u, v as UNDO's; r, h as RELEASE's
+--      a  {1, fence, 0} accepted · {3, us, 0} not accepted, and nothing is changed: us = the highest counter, or the
+--         master's clock if that is more · {0, ms, 0} another holds a key by now (ms left, −1 without expiry), or it is
+--         gone (−2) · {2, 0, 0} a key holds something else · {2, 4, 0} no counter, or a spent one
+--      e  {1, 0, 0} all keys hold this token for at least the ttl
+--         {0, ms, s} refused: others hold keys (the longest time left, −1 without expiry), or one is gone and may not be set
+--                    again (−2); s = 2 if a waiter that holds one was asked to let it rest, else 0
+--         {2, 0, 0} refused: a key holds something that is not such a lock · {-3, 0, 0} refused: a key is gone, and the
+--         token is listed
+--      q  {6, serial, us, fence, sent}  claimed for the ttl; us = the master's clock; fence as a claim's; sent as given
+--         {1, serial, us}    reserved for this token for RESERVE_MS at least, or claimed by it before
+--         {0, ms, us, rank}  another client holds it (ms left, −1 without expiry): queued behind `rank` others; {0, 0, us, 0}
+--                            also if it is free, and more waiters before it are gone than one call may drop
+--         {4, ms, us}        a foreign client holds it: no place is taken, and an earlier place stays
+--         {2, 0, 0}          a key holds something else
+--      y  1 done · 0 that hand-over is no longer the current one, or was claimed: nothing changes
+--      c, l, a, e, q  {-1, ms, 0} quarantined for ms · {-2, ms, 0} the guard period here is ms (0: unreadable)
+--   Short forms: the fencing token for {1, fence, 0}, 1 for {1, 0, 0}, n for an undo's {n, -2, 0}. If that makes 1 for every
+--   entry, only the number of entries.
 --@needs guard, counter, spare
 --@late leaving, queueing, yielding
 --@needs claiming, accepting, undoing, releasing, releasing-many, taken, extending, extending-many

@@ -1,7 +1,7 @@
 -- Deletes the keys that hold this token. "Already gone" and "another's by now" count as done. Free locks are handed over
 -- to their waiters; the token itself leaves the queues.
--- KEYS and ARGV as above
--- → n keys deleted · −1 − n the same, and the release has to be sent again, as above
+-- KEYS and ARGV as in UNDO
+-- → n keys deleted · −1 − n the same, and the release has to be sent again, as in UNDO
 
 --@needs tokens
 -- One resource at once. If nobody waits, the usual case, the functions would cost more than all of this.

@@ -1,19 +1,31 @@
--- Many entries for shared locks in one call, as in BATCH. Entries that are about one lock read it once.
--- KEYS for each entry its resource, and its counter as above; list of taken tokens, if an entry looks at it; marker if
---      ARGV 1 ≥ 0
--- ARGV 1 guard period in ms, as above; then groups: kind, number of entries, resources of each (1), and
---      C  'r' or 'w', ttl, life of counters (0 = no fencing), proposed fencing token, rank of the watchers ('' = none) ·
---         for each entry its token, and its watcher if there is a rank
---      A  life of counters · token, fencing token
---      E  'r' or 'w', ttl, '2', '1' or '0' as above · token
---      P  ttl, how many permits, k, rank as above · token, and its watcher if there is a rank
---      S  k · token, permits
---      X  ttl, k, '2', '1' or '0' as above · token, permits
---      L  nothing · token
--- → for each entry the reply of its script, with short forms: 1 for {1, 0, 0}, and for {1, fence, 0} with the fencing token
---   that the entry put to the master, else the fencing token; the permit + 1 for {1, 0, 0, permit}; n for {n, -2, 0} of L;
---   a string `!error` for an entry that failed
---   If that makes 1 for every entry, only the number of entries.
+-- Entries for shared locks, many or one, as in BATCH. Those that are about one lock read it once.
+-- KEYS for each entry its resource, and its counter for A, and for C with fencing; list of taken tokens, if an entry looks at
+--      it; marker if ARGV 1 ≥ 0
+-- ARGV 1 guard period in ms, as in CLAIM; then groups: kind, number of entries, resources of each (1), and
+--      C  claim: 'r' or 'w', ttl in ms, life of counters in ms (0 = no fencing), proposed fencing token in µs (0 = none),
+--         rank of the watchers ('' = none) · for each entry its token, and its watcher if there is a rank
+--      A  accept, of a writer: life of counters · token, fencing token
+--      E  extend: 'r' or 'w', ttl, '1' = set again if it is gone and nobody excludes it, '2' = unless the token is listed,
+--         '0' = gone is a refusal · token
+--      P  claim permits: ttl, how many, k: how many there are, rank as in C · token, and its watcher if there is a rank
+--      S  align permits: k · token, permits, as '0,3'
+--      X  extend permits: ttl, k, as in E (set again if the permits are free) · token, permits
+--      L  leave: nothing · token
+-- → for each entry its reply, or a string `!error` if it failed:
+--      C  as RW_CLAIM's; P as PERMIT_CLAIM's; L as LEAVE's
+--      A  {1, fence, 0} accepted · {3, us, 0} not accepted, as in BATCH · {0, ms, 0} it is not the writer here
+--      E  {1, 0, 0} this token has that role for at least the ttl
+--         {0, ms, 0} refused: others exclude it, or it is a reader here and wants to write (ms left), or it is gone (−2)
+--         {-3, 0, 0} it is gone, and listed
+--      S  {1, 0, 0, slot…} the permits that it holds here now · {0, ms, 0} another holds one (the shortest time left among
+--         the others), or the token is not there (−2) · {5, ms, k} as PERMIT_CLAIM's
+--      X  {1, 0, 0} this token holds these permits for at least the ttl
+--         {0, ms, 0} refused: another holds one (the shortest time left among the others), or it is gone (−2)
+--         {5, ms, k} · {-3, 0, 0} it is gone, and listed
+--      all but L  {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
+--   Short forms: 1 for {1, 0, 0}, and for {1, fence, 0} with the fencing token that the entry put to the master, else the
+--   fencing token; the permit + 1 for {1, 0, 0, permit}; n for {n, -2, 0} of L. If that makes 1 for every entry, only the
+--   number of entries.
 --@needs guard, counter, entries, taken, looking, telling, next, in-the-way
 --@needs rw-claiming, rw-accepting, rw-extending, slots, permit-claiming, permit-aligning, permit-extending, removing, left
 local function voteShared(operation, ...)
