@@ -3,7 +3,7 @@ import type { Redlock } from '../../lib/index.js';
 import type { TimestampLock } from '../../lib/timestamp/index.js';
 
 // docs begin
-/** Holds the old lock and the new one while the routine runs: the old one first, and the new one is given back first. */
+/** Runs the routine under both locks: takes the old one first, and releases the new one first. */
 export async function usingBoth<T>(
   old: { readonly lock: TimestampLock; readonly key: string },
   now: { readonly redlock: Redlock; readonly resource: string },
