@@ -8,6 +8,7 @@
  * nearly the life of a counter.
  */
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/fence-bounds.js';
+import { entryReplies } from '../../lib/protocol/batch-call.js';
 import { counterKey, markerKey } from '../../lib/protocol/keys.js';
 import { acceptance, type Request, scriptedClaim } from '../../lib/protocol/request.js';
 import { MUTEX, NO_MARKER, type Scope } from '../../lib/protocol/scope.js';
@@ -138,7 +139,8 @@ class OneMaster {
     const count = this.#server.get(counterKey(LOCK));
     this.#server.receive(request.whole(), (error, reply) => {
       this.#note(`count ${String(count)}, ${what} → ${error?.message ?? String(reply)}`);
-      const outcome = error === undefined ? request.read(reply) : undefined;
+      if (error !== undefined) return;
+      const outcome = request.read(request.isLoneEntry ? entryReplies([request], reply)[0] : reply);
       if (outcome?.kind === 'granted') this.#onAccepted(outcome.fence);
     });
   }
