@@ -192,7 +192,7 @@ export const HAND_OFF: readonly Mistake[] = [
       {
         in: 'lua:freshLook',
         find: 'countVote(own, life, math.max(least, at - AHEAD_US))',
-        replace: 'countVote(own, life, look - AHEAD_US)',
+        replace: 'countVote(own, life, at - AHEAD_US)',
       },
     ],
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },

@@ -30,7 +30,7 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
         replace: '(isUnknownScript(cause) && false)',
       },
     ],
-    noticedBy: { breaks: ['erosion'], seeds: { of: 'service', from: 12 } },
+    noticedBy: { specs: ['spec/quorum/renewal-batch.spec.ts'] },
   },
   {
     name: 'regain: a new lease waits for its first renewal',
