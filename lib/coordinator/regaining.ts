@@ -40,6 +40,7 @@ type ExtendAt = (
 export class Pause implements Withdrawn {
   timer: Timer | undefined;
   readonly #onDrop: () => void;
+  #isDropped = false;
 
   constructor(onDrop: () => void) {
     this.#onDrop = onDrop;
@@ -53,7 +54,10 @@ export class Pause implements Withdrawn {
     return false;
   }
 
+  /** Once: what follows may end the lease, which sets aside all that is open for it, this pause included. */
   drop(): void {
+    if (this.#isDropped) return;
+    this.#isDropped = true;
     this.timer?.cancel();
     this.#onDrop();
   }
