@@ -137,7 +137,7 @@ const QUEUED: Pick<Operation, 'withLooks' | 'proposes' | 'head'> = {
   head: ({ amount }) => [String(amount)],
 };
 
-export const UNDOING_IN_LINE: Operation = {
+export const UNDOING_QUEUED: Operation = {
   ...UNDOING,
   ...QUEUED,
   letter: ENTRY.undoQueued,
@@ -147,7 +147,7 @@ export const UNDOING_IN_LINE: Operation = {
   },
 };
 
-export const RELEASING_IN_LINE: Operation = {
+export const RELEASING_QUEUED: Operation = {
   ...RELEASING,
   ...QUEUED,
   letter: ENTRY.releaseQueued,

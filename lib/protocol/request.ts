@@ -34,10 +34,10 @@ import {
   QUEUED_CLAIM,
   READING_CLOCK,
   RELEASING,
-  RELEASING_IN_LINE,
+  RELEASING_QUEUED,
   SCRIPTED_CLAIM,
   UNDOING,
-  UNDOING_IN_LINE,
+  UNDOING_QUEUED,
 } from './mutex-operations.js';
 import type { Outcome } from './quorum.js';
 import { isAlike, MUTEX, NO_MARKER, type Scope } from './scope.js';
@@ -285,12 +285,12 @@ export function release(scope: Scope, token: string): Request {
 
 /** As `undo`, and hands over directly: the lock may be waited for. @param proposal  for who is handed it */
 export function undoQueued(scope: Scope, token: string, proposal: Proposal): Request {
-  return new Request(UNDOING_IN_LINE, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
+  return new Request(UNDOING_QUEUED, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
 }
 
 /** As `release`, and hands over directly. @param proposal  for who is handed it */
 export function releaseQueued(scope: Scope, token: string, proposal: Proposal): Request {
-  return new Request(RELEASING_IN_LINE, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
+  return new Request(RELEASING_QUEUED, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
 }
 
 export interface ExtensionTerms {

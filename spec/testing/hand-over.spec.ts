@@ -12,7 +12,7 @@ import { MemoryServer } from '../../lib/testing/master/server.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 
 const [LOCK, MARKER] = ['invoice', 'marker'];
-const LINE = [LOCK, 'queue', 'turn', 'terms', 'counter'];
+const QUEUE = [LOCK, 'queue', 'turn', 'looks', 'counter'];
 const [ANN, BEN] = [tokenFrom('ann', '1'), tokenFrom('ben', '1')];
 const START_US = 1_790_000_000_000_000;
 const [TTL_MS, GUARD_MS, QUARANTINED_MS, LIFE_MS] = [30_000, 100, 5, 60_000];
@@ -47,13 +47,13 @@ class Stand {
   /** Ben looks. @param guardMs  −1: no guard */
   look(guardMs = -1): unknown {
     const terms = { lifeMs: LIFE_MS, sentAtMs: 7, ttlMs: TTL_MS, counterMs: COUNTER_LIFE_MS, guardMs };
-    const keys = guardMs < 0 ? LINE : [...LINE, MARKER];
+    const keys = guardMs < 0 ? QUEUE : [...QUEUE, MARKER];
     return this.runLone(lookBy(BEN, { ...terms, ticket: this.us, proposal: this.us }), keys);
   }
 
   /** Ann lets go. @returns how the lock is handed over: `v` directly, `g` by reservation */
   release(proposal = this.us): string | undefined {
-    this.run({ script: RELEASE, args: [ANN, proposal] }, LINE);
+    this.run({ script: RELEASE, args: [ANN, proposal] }, QUEUE);
     return this.heard.at(-1)?.split(' ')[0];
   }
 
@@ -149,7 +149,7 @@ describe('direct hand-over: a master in memory', () => {
     stand.release();
     const { serial } = stand;
     const yieldIt = (named: number): unknown =>
-      stand.runLone(yieldBy(BEN, { serial: named, ticket: 1, lifeMs: 0, proposal: stand.us }), LINE);
+      stand.runLone(yieldBy(BEN, { serial: named, ticket: 1, lifeMs: 0, proposal: stand.us }), QUEUE);
     expect(yieldIt(serial - 1)).to.equal(0);
     expect(stand.server.get(LOCK)).to.equal(markedFor(BEN));
     const extension = loneEntry(ENTRY.extend, BEN, { ttl: TTL_MS, create: '0' });

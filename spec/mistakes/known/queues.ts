@@ -195,6 +195,25 @@ export const LINES: readonly Mistake[] = [
     noticedBy: { breaks: ['votes'], seeds: { from: 107 } },
   },
   {
+    name: 'in the queue: a claim leaves its place behind where an extension has set the key',
+    why: 'a renewal reached the master before the claim: after the lease, the master hands the lock to who has left',
+    patches: [
+      {
+        in: 'lua:claim',
+        find: 'if isQueued and owner ~= withMark(token) then',
+        replace: 'if isQueued and owner ~= token and owner ~= withMark(token) then',
+      },
+    ],
+    noticedBy: {
+      breaks: ['votes'],
+      seeds: {
+        from: 1648,
+        options: { crowd: true, nodes: 3, clients: 4, favoured: ['connection cut', 'slow link'] },
+      },
+      specs: ['spec/protocol/lua/queue-scripts.spec.ts'],
+    },
+  },
+  {
     name: 'acquisition: who stood in the queue gives back only what its claim was sent to',
     patches: [
       {

@@ -183,7 +183,7 @@ export const VOTES: readonly Mistake[] = [
         replace: 'return command(UNDO, namedKeys(request), request.token, NONE)',
       },
       {
-        in: 'UNDOING_IN_LINE',
+        in: 'UNDOING_QUEUED',
         find: `const { args } = command(UNDO, namedKeys(request), request.token, QUEUED.head(request));
     return { name: 'eval', args: [UNDO.source, ...args.slice(1)] }`,
         replace: 'return command(UNDO, namedKeys(request), request.token, QUEUED.head(request))',

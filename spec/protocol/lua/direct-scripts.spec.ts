@@ -1,5 +1,5 @@
 /**
- * Direct hand-over on a real server (protocol C3): looks that claim, the terms that they leave, and the votes that a release,
+ * Direct hand-over on a real server (protocol C3): looks that claim, what they leave, and the votes that a release,
  * an undo, a yield or another look hands over by them. `queue-scripts.spec.ts` has what is reserved.
  */
 import { expect } from 'chai';
@@ -29,9 +29,9 @@ import {
 
 const KEY = 'invoice 42';
 const WAITED = [KEY, queueKey(KEY), turnKey(KEY)] as const;
-const [, LINE, TURN] = WAITED;
-const [TERMS, COUNTER] = [looksKey(KEY), counterKey(KEY)];
-const LOOKED = [...WAITED, TERMS, COUNTER];
+const [, QUEUE, TURN] = WAITED;
+const [LOOKS, COUNTER] = [looksKey(KEY), counterKey(KEY)];
+const LOOKED = [...WAITED, LOOKS, COUNTER];
 const MARKER = 'marker';
 const TICKET = 1_790_000_000_000_001;
 const LIFE_MS = 600_000;
@@ -107,15 +107,15 @@ describe('direct hand-over: scripts on a real server', () => {
     await runLone(lookBy(token, { ticket, lifeMs: LIFE_MS }), LOOKED);
     const least = leastAgoUs === undefined ? 0 : us - leastAgoUs;
     const terms = [us - agoUs, sentMs, ttlMs, counterMs, runId, least].join('|');
-    await server.redis.hset(TERMS, token, terms);
+    await server.redis.hset(LOOKS, token, terms);
   };
   /** What the holder's release or undo does at that instant. */
   const leaveAt = (us: number, script: Script, token = DAN, proposal = us): Promise<unknown> =>
     run(atInstant(script, us), LOOKED, token, proposal);
-  const waiting = (): Promise<string[]> => server.redis.zrange(LINE, '0', '-1');
+  const waiting = (): Promise<string[]> => server.redis.zrange(QUEUE, '0', '-1');
   /** Whose terms there are. */
   const noted = async (): Promise<string[]> =>
-    (await server.redis.hkeys(TERMS)).filter((name) => name !== TIDIED);
+    (await server.redis.hkeys(LOOKS)).filter((name) => name !== TIDIED);
   const holder = (): Promise<string | null> => server.redis.get(KEY);
   const turn = async (): Promise<readonly string[]> => ((await server.redis.get(TURN)) ?? 'none').split('|');
   const serial = async (): Promise<number> => Number((await turn())[0]);
@@ -165,7 +165,7 @@ describe('direct hand-over: scripts on a real server', () => {
       await expectMs(TURN, TTL_MS);
       expect(await count()).to.equal(us + 7);
       await expectMs(COUNTER, COUNTER_MS + 1);
-      expect(await server.redis.exists(LINE, TERMS)).to.equal(0);
+      expect(await server.redis.exists(QUEUE, LOOKS)).to.equal(0);
       expect(await pushes()).to.deep.equal([]);
     });
 
@@ -262,7 +262,7 @@ describe('direct hand-over: scripts on a real server', () => {
       expect(numbers(await lookAt(us, ANN, { ttlMs: 0, proposal: us }))).to.deep.equal([1, us, us]);
       expect(await holder()).to.equal(marked(ANN));
       await expectMs(KEY, RESERVE_MS);
-      expect(await server.redis.exists(COUNTER, TERMS)).to.equal(0);
+      expect(await server.redis.exists(COUNTER, LOOKS)).to.equal(0);
     });
 
     for (const text of ['text', '', '-5', '1.5', String(LAST_FENCE), String(2 ** 53)]) {
@@ -300,15 +300,15 @@ describe('direct hand-over: scripts on a real server', () => {
       expect(await count()).to.equal(us + 1);
     });
 
-    it('{6, …}: likewise if it was handed over, directly or by reservation; its terms stay', async () => {
+    it('{6, …}: likewise if it was handed over, directly or by reservation; its look stays', async () => {
       for (const hasTerms of [true, false]) {
         await server.redis.flushall();
         const us = await server.micros();
         await hold(DAN);
         await waits(ANN, TICKET, us);
-        if (!hasTerms) await server.redis.del(TERMS);
+        if (!hasTerms) await server.redis.del(LOOKS);
         await leaveAt(us, RELEASE);
-        const before = await server.redis.hgetall(TERMS);
+        const before = await server.redis.hgetall(LOOKS);
         expect(Object.keys(before)).to.deep.equal(hasTerms ? [ANN] : []);
         expect(numbers(await lookAt(us, ANN, { proposal: us })).slice(0, 2)).to.deep.equal([
           6,
@@ -316,7 +316,7 @@ describe('direct hand-over: scripts on a real server', () => {
         ]);
         await expectMs(KEY, TTL_MS);
         expect(await count()).to.equal(hasTerms ? us + 1 : us);
-        expect(await server.redis.hgetall(TERMS)).to.deep.equal(before);
+        expect(await server.redis.hgetall(LOOKS)).to.deep.equal(before);
       }
     });
 
@@ -348,38 +348,38 @@ describe('direct hand-over: scripts on a real server', () => {
     });
   });
 
-  describe('the terms of a look', () => {
+  describe('what a look leaves', () => {
     beforeEach(() => hold(DAN));
 
     it("{0, ms, us, rank}: they are noted as they were asked for, with the master's clock", async () => {
       const us = await server.micros();
       await lookAt(us, ANN);
       await lookAt(us + 1, BEN, { ttlMs: 1_234, counterMs: 0, sentAtMs: 0 });
-      await server.redis.hdel(TERMS, TIDIED);
-      expect(await server.redis.hgetall(TERMS)).to.deep.equal({
+      await server.redis.hdel(LOOKS, TIDIED);
+      expect(await server.redis.hgetall(LOOKS)).to.deep.equal({
         [ANN]: `${us}|${SENT_MS}|${TTL_MS}|${COUNTER_MS}||0`,
         [BEN]: `${us + 1}|0|1234|0||0`,
       });
       await lookAt(us + 2, ANN, { sentAtMs: SENT_MS + 9 });
-      expect(await server.redis.hget(TERMS, ANN)).to.equal(
+      expect(await server.redis.hget(LOOKS, ANN)).to.equal(
         `${us + 2}|${SENT_MS + 9}|${TTL_MS}|${COUNTER_MS}||0`,
       );
     });
 
     it('they live as long as the queue', async () => {
       await look(ANN);
-      await expectMs(TERMS, LIFE_MS);
-      await server.redis.pexpire(TERMS, 1);
+      await expectMs(LOOKS, LIFE_MS);
+      await server.redis.pexpire(LOOKS, 1);
       await look(BEN, { lifeMs: 1_000 });
-      await expectMs(TERMS, LIFE_MS);
-      const line = await server.redis.pttl(LINE);
-      expect(await server.redis.pttl(TERMS)).to.be.at.most(line + 60_000); // a busy machine may stop the server in between
+      await expectMs(LOOKS, LIFE_MS);
+      const queueMs = await server.redis.pttl(QUEUE);
+      expect(await server.redis.pttl(LOOKS)).to.be.at.most(queueMs + 60_000); // a busy machine may stop the server in between
     });
 
-    it('a ttl of 0 leaves the instant of the look, in a form that no earlier version takes for terms', async () => {
+    it('a ttl of 0 leaves the instant of the look, in a form that no earlier version takes for a whole look', async () => {
       const us = await server.micros();
       expect(numbers(await lookAt(us, ANN, { ttlMs: 0 }))[0]).to.equal(0);
-      expect(await server.redis.hgetall(TERMS)).to.deep.equal({ [ANN]: `${us}` });
+      expect(await server.redis.hgetall(LOOKS)).to.deep.equal({ [ANN]: `${us}` });
     });
 
     it('{4, ms, us}: a foreign client holds it: none, but of one that has a place: it has looked', async () => {
@@ -391,12 +391,12 @@ describe('direct hand-over: scripts on a real server', () => {
       await hold('foreign');
       const us = await server.micros();
       expect(numbers(await lookAt(us, ANN))[0]).to.equal(4);
-      expect((await server.redis.hget(TERMS, ANN))?.split('|')[0]).to.equal(String(us));
+      expect((await server.redis.hget(LOOKS, ANN))?.split('|')[0]).to.equal(String(us));
     });
 
     for (const [place, key] of [
       ['lock', KEY],
-      ['queue', LINE],
+      ['queue', QUEUE],
       ['turn', TURN],
     ] as const) {
       it(`{2, 0, 0}: data in place of the ${place}: none, and nothing is counted`, async () => {
@@ -410,13 +410,13 @@ describe('direct hand-over: scripts on a real server', () => {
 
     for (const type of [...TYPES.filter((one) => one !== 'hash'), 'string'] as const) {
       it(`a ${type} in their place: it queues all the same, and is handed a reservation; the ${type} stays`, async () => {
-        if (type === 'string') await server.redis.set(TERMS, 'text');
-        else await putData(server.redis, TERMS, type);
+        if (type === 'string') await server.redis.set(LOOKS, 'text');
+        else await putData(server.redis, LOOKS, type);
         expect(numbers(await look(ANN))[3]).to.equal(0);
         await leaveAt(await server.micros(), RELEASE);
-        expect([await holder(), await server.redis.type(TERMS)]).to.deep.equal([marked(ANN), type]);
+        expect([await holder(), await server.redis.type(LOOKS)]).to.deep.equal([marked(ANN), type]);
         expect(await kinds()).to.deep.equal(['g ann']);
-        expect(await server.redis.pttl(TERMS)).to.equal(-1);
+        expect(await server.redis.pttl(LOOKS)).to.equal(-1);
       });
     }
 
@@ -441,7 +441,7 @@ describe('direct hand-over: scripts on a real server', () => {
     const mark = (sinceMs: number, period = HOUR_MS): Promise<unknown> =>
       server.redis.set(MARKER, `1|${server.runId}|${sinceMs}|${period}`);
 
-    it('{-1, ms, 0} and {-2, ms, 0}: no vote, no place and no terms', async () => {
+    it('{-1, ms, 0} and {-2, ms, 0}: no vote, no place and no look', async () => {
       await hold(DAN);
       const us = await server.micros();
       expect(await guarded(ANN, us)).to.deep.equal([-1, HOUR_MS, 0]);
@@ -451,13 +451,13 @@ describe('direct hand-over: scripts on a real server', () => {
     });
 
     for (const guardMs of [HOUR_MS, 1]) {
-      it(`a period of ${guardMs} ms: the terms name the process and the end of its last quarantine`, async () => {
+      it(`a period of ${guardMs} ms: the look names the process and the end of its last quarantine`, async () => {
         const us = await server.micros();
         const sinceMs = Math.floor(us / 1_000) - guardMs - 500;
         await mark(sinceMs, guardMs);
         await hold(DAN);
         await guarded(ANN, us, us, guardMs);
-        expect(await server.redis.hget(TERMS, ANN)).to.equal(
+        expect(await server.redis.hget(LOOKS, ANN)).to.equal(
           [us, SENT_MS, TTL_MS, COUNTER_MS, server.runId, (sinceMs + guardMs) * 1_000].join('|'),
         );
       });
@@ -504,7 +504,7 @@ describe('direct hand-over: scripts on a real server', () => {
         await leaveAt(us, script);
         await expectMs(KEY, HOUR_MS);
         await expectMs(TURN, HOUR_MS);
-        expect(await server.redis.exists(LINE)).to.equal(0);
+        expect(await server.redis.exists(QUEUE)).to.equal(0);
       });
 
       for (const [title, usOfMs, agoUs, extraMs] of [
@@ -570,9 +570,9 @@ describe('direct hand-over: scripts on a real server', () => {
         ['the last counter but one', {}, 0, put(LAST_FENCE - 1)],
       ];
       const RESERVED: readonly Case[] = [
-        ['no terms', {}, 0, () => server.redis.del(TERMS)],
-        ['terms that cannot be read', {}, 0, () => server.redis.hset(TERMS, ANN, 'text')],
-        ['terms of another version', {}, 0, (us) => server.redis.hset(TERMS, ANN, `${us}|2|3|4||0|7`)],
+        ['no look', {}, 0, () => server.redis.del(LOOKS)],
+        ['a look that cannot be read', {}, 0, () => server.redis.hset(LOOKS, ANN, 'text')],
+        ['terms of another version', {}, 0, (us) => server.redis.hset(LOOKS, ANN, `${us}|2|3|4||0|7`)],
         [`a look of more than ${FRESH_MS} ms before`, { agoUs: FRESH_US + 1 }],
         ['a look to come', { agoUs: -1 }],
         ['the run id of another process', { runId: 'other' }],
@@ -633,7 +633,7 @@ describe('direct hand-over: scripts on a real server', () => {
         expect(await kinds()).to.deep.equal(['g ann']);
       });
 
-      it('nobody hears of it: the lock is free again, and the next gets it; the terms of the dead are gone', async () => {
+      it('nobody hears of it: the lock is free again, and the next gets it; the looks of the dead are gone', async () => {
         const us = await server.micros();
         await listenTo(BEN, CAT);
         await hold(DAN);
@@ -649,7 +649,7 @@ describe('direct hand-over: scripts on a real server', () => {
         expect(await noted()).to.have.members([BEN, CAT]);
       });
 
-      it('the next has left no terms: it is reserved for it', async () => {
+      it('the next has left no look: it is reserved for it', async () => {
         const us = await server.micros();
         await listenTo(BEN);
         await hold(DAN);
@@ -668,7 +668,7 @@ describe('direct hand-over: scripts on a real server', () => {
           await look(token, { ttlMs: 0, ticket: TICKET + i });
         await pushes();
         const long = String(us - TIDY_MS * 1_000 - 1);
-        await server.redis.hset(TERMS, { [ANN]: long, [BEN]: long, [again]: long });
+        await server.redis.hset(LOOKS, { [ANN]: long, [BEN]: long, [again]: long });
         await leaveAt(us, script);
         expect(await kinds()).to.deep.equal(['g ann', 'w ben', 'w cat']);
       });
@@ -685,9 +685,9 @@ describe('direct hand-over: scripts on a real server', () => {
       it('the last that waited has claimed from the queue, which leaves its terms behind: they go with the turn', async () => {
         const us = await server.micros();
         await waits(ANN, TICKET, us);
-        await server.redis.zrem(LINE, ANN);
+        await server.redis.zrem(QUEUE, ANN);
         await hold(ANN);
-        await server.redis.hset(TERMS, BEN, (await server.redis.hget(TERMS, ANN)) ?? '');
+        await server.redis.hset(LOOKS, BEN, (await server.redis.hget(LOOKS, ANN)) ?? '');
         expect(await leaveAt(us, script, ANN)).to.deep.equal(DONE);
         expect(await server.redis.keys('*')).to.deep.equal([]);
       });
@@ -696,12 +696,12 @@ describe('direct hand-over: scripts on a real server', () => {
         const us = await server.micros();
         await hold(DAN);
         const dead = Array.from({ length: MAX_DROPPED + 1 }, (_, i) => tokenFrom('dead', String(i)));
-        await server.redis.zadd(LINE, ...dead.flatMap((token, i) => [i + 1, token]));
-        await server.redis.pexpire(LINE, LIFE_MS);
-        await server.redis.hset(TERMS, TIDIED, `${us}|0`);
+        await server.redis.zadd(QUEUE, ...dead.flatMap((token, i) => [i + 1, token]));
+        await server.redis.pexpire(QUEUE, LIFE_MS);
+        await server.redis.hset(LOOKS, TIDIED, `${us}|0`);
         await waits(BEN, TICKET, us);
-        const terms = await server.redis.hget(TERMS, BEN);
-        await server.redis.hset(TERMS, ...dead.flatMap((token) => [token, terms ?? '']));
+        const terms = await server.redis.hget(LOOKS, BEN);
+        await server.redis.hset(LOOKS, ...dead.flatMap((token) => [token, terms ?? '']));
         expect(await leaveAt(us, script)).to.deep.equal(script === UNDO ? [1, -2, 2] : -2);
         expect([await holder(), await turn(), await pushes()]).to.deep.equal([null, ['0', '', ''], []]);
         expect((await noted()).length).to.equal(2);
@@ -841,18 +841,18 @@ describe('direct hand-over: scripts on a real server', () => {
     ): Promise<unknown> =>
       runLone(yieldBy(token, { serial: of, ticket, lifeMs, proposal: us }), LOOKED, clockAt(us));
 
-    it('1: the earlier one is handed it directly; the token waits again, on the terms of its last look', async () => {
+    it('1: the earlier one is handed it directly; the token waits again, by its last look', async () => {
       const us = await server.micros();
       await hold(DAN);
       await waits(BEN, TICKET + 1, us, { agoUs: 30_000, sentMs: 5 });
       await leaveAt(us, RELEASE);
       const [first = ''] = await pushes();
-      const own = await server.redis.hget(TERMS, BEN);
+      const own = await server.redis.hget(LOOKS, BEN);
       await lookAt(us, ANN, { sentAtMs: 6 });
       expect(await kinds()).to.deep.equal(['i ben']);
       expect(await yieldAt(us + 1, BEN, us, LIFE_MS, TICKET + 1)).to.equal(1);
       expect([await holder(), await waiting()]).to.deep.equal([marked(ANN), [BEN]]);
-      expect(await server.redis.hget(TERMS, BEN)).to.equal(own);
+      expect(await server.redis.hget(LOOKS, BEN)).to.equal(own);
       const [second = '', next] = await pushes();
       expect(next).to.equal('w ben');
       await leaveAt(us + 2, RELEASE, ANN, us);
@@ -879,7 +879,7 @@ describe('direct hand-over: scripts on a real server', () => {
       expect(await kinds()).to.deep.equal(['v ben', 'v ben']);
     });
 
-    it('1: its look had claimed it, and left no terms: it is reserved for it', async () => {
+    it('1: its look had claimed it, and left no look: it is reserved for it', async () => {
       const us = await server.micros();
       await lookAt(us, BEN, { proposal: us });
       expect(await yieldAt(us, BEN, us)).to.equal(1);
@@ -986,7 +986,7 @@ describe('direct hand-over: scripts on a real server', () => {
       const DONE = script === UNDO ? [1, -2, 0] : 1;
 
       for (const right of ['-publish', 'resetchannels']) {
-        it(`${script.name}, ${right}: the vote goes, none is left behind, and all stay in the queue with their terms`, async () => {
+        it(`${script.name}, ${right}: the vote goes, none is left behind, and all stay in the queue with their looks`, async () => {
           const us = await server.micros();
           await hold(DAN);
           for (const [i, token] of [ANN, BEN].entries()) await waits(token, TICKET + i, us);
@@ -1011,7 +1011,7 @@ describe('direct hand-over: scripts on a real server', () => {
       }
 
       for (const right of ['-hget', '-hset', '-info']) {
-        it(`${script.name}, ${right}: ${right === '-info' ? 'no word of the run id' : 'no terms'}: it is reserved`, async () => {
+        it(`${script.name}, ${right}: ${right === '-info' ? 'no word of the run id' : 'no look'}: it is reserved`, async () => {
           const us = await server.micros();
           await hold(DAN);
           if (right === '-hset') await runLoneWithout([right], lookBy(ANN, asked()));
@@ -1021,7 +1021,7 @@ describe('direct hand-over: scripts on a real server', () => {
         });
       }
 
-      it(`${script.name}, -hdel: it is handed over directly, and the terms that are left expire`, async () => {
+      it(`${script.name}, -hdel: it is handed over directly, and the looks that are left expire`, async () => {
         const us = await server.micros();
         await hold(DAN);
         await look(DAN);

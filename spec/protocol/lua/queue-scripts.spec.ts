@@ -26,13 +26,13 @@ import {
 
 const KEY = 'invoice 42';
 const WAITED = [KEY, queueKey(KEY), turnKey(KEY)] as const;
-const [, LINE, TURN] = WAITED;
+const [, QUEUE, TURN] = WAITED;
 /** What looks and yields are about. */
 const lookedAt = (key: string): readonly string[] => [
   ...[key, queueKey(key), turnKey(key), looksKey(key), counterKey(key)],
 ];
 const LOOKED = lookedAt(KEY);
-const TERMS = looksKey(KEY);
+const LOOKS = looksKey(KEY);
 const LIFE_MS = 600_000;
 const HOUR_MS = 3_600_000;
 /** The fencing token that is proposed, and the server's clock. */
@@ -72,17 +72,17 @@ describe('fair waiting: scripts on a real server', () => {
   /** A vote that was claimed, as by any other client of this library. */
   const hold = (token: string, ttlMs = 300_000): Promise<unknown> =>
     server.redis.set(KEY, token, 'PX', ttlMs);
-  const waiting = (): Promise<string[]> => server.redis.zrange(LINE, '0', '-1');
-  /** What is left, beside terms: requests that do not name them leave them to expire. */
-  const left = async (): Promise<string[]> => (await server.redis.keys('*')).filter((key) => key !== TERMS);
+  const waiting = (): Promise<string[]> => server.redis.zrange(QUEUE, '0', '-1');
+  /** What is left, beside looks: requests that do not name them leave them to expire. */
+  const left = async (): Promise<string[]> => (await server.redis.keys('*')).filter((key) => key !== LOOKS);
   const holder = (): Promise<string | null> => server.redis.get(KEY);
   const turn = async (): Promise<readonly string[]> => ((await server.redis.get(TURN)) ?? 'none').split('|');
   const expectMs = async (key: string, ms: number): Promise<void> =>
     void expect(await server.redis.pttl(key), key).to.be.within(ms - 60_000, ms);
   /** The turn outlives the queue. */
   const expectLife = async (ms: number): Promise<void> => {
-    await expectMs(LINE, ms);
-    expect(await server.redis.pttl(TURN)).to.be.at.least(await server.redis.pttl(LINE));
+    await expectMs(QUEUE, ms);
+    expect(await server.redis.pttl(TURN)).to.be.at.least(await server.redis.pttl(QUEUE));
   };
   const listenTo = (...tokens: readonly string[]): Promise<void> =>
     listener.listenTo(...tokens.map(pushChannel));
@@ -123,7 +123,7 @@ describe('fair waiting: scripts on a real server', () => {
       await expectMs(KEY, RESERVE_MS);
       expect(await turn()).to.deep.equal([String(serial), ANN, String(TICKET)]);
       await expectMs(TURN, RESERVE_MS);
-      expect(await server.redis.exists(LINE)).to.equal(0);
+      expect(await server.redis.exists(QUEUE)).to.equal(0);
       expect(await pushes()).to.deep.equal([]);
     });
 
@@ -196,7 +196,7 @@ describe('fair waiting: scripts on a real server', () => {
         const [code, ms, us, rank] = numbers(await queue(BEN));
         expect([code, ms, rank]).to.deep.equal([0, 0, 0]);
         expect(us).to.be.above(TICKET / 2);
-        expect([await server.redis.zcard(LINE), await holder()]).to.deep.equal([left + 1, null]);
+        expect([await server.redis.zcard(QUEUE), await holder()]).to.deep.equal([left + 1, null]);
         await expectLife(LIFE_MS);
       }
       expect(numbers(await queue(BEN))[0]).to.equal(1);
@@ -239,7 +239,7 @@ describe('fair waiting: scripts on a real server', () => {
       expect(us).to.be.above(TICKET / 2);
       expect([await holder(), await turn(), await waiting()]).to.deep.equal([ANN, ['0', '', ''], [ANN, CAT]]);
       await expectLife(LIFE_MS);
-      await server.redis.del(TURN, LINE);
+      await server.redis.del(TURN, QUEUE);
       const [, clock, now] = numbers(await queue(ANN));
       expect(clock).to.equal(now);
       expect(await left()).to.deep.equal([KEY]);
@@ -312,7 +312,7 @@ describe('fair waiting: scripts on a real server', () => {
 
     it('a queue that has run out is gone, and so is the turn: nobody is handed anything', async () => {
       await queue(ANN, TICKET, 1);
-      while ((await server.redis.exists(LINE, TURN)) > 0);
+      while ((await server.redis.exists(QUEUE, TURN)) > 0);
       expect(await release(DAN)).to.equal(1);
       expect(await left()).to.deep.equal([]);
       expect(await pushes()).to.deep.equal([]);
@@ -503,6 +503,12 @@ describe('fair waiting: scripts on a real server', () => {
       expect([await holder(), await waiting()]).to.deep.equal([DAN, [ANN, CAT]]);
     });
 
+    it('of a lock that an extension set for it: it leaves the queue, and so does not get the lock again', async () => {
+      await hold(ANN); // an extension sets a key without the mark, and leaves the place
+      expect(await claim(ANN)).to.deep.equal([1, 0, 0]);
+      expect([await holder(), await waiting()]).to.deep.equal([ANN, [BEN, CAT]]);
+    });
+
     it('fenced: it is counted, and the counter is distinguished from queue and turn', async () => {
       await server.redis.set('c', 5, 'PX', 1_000);
       await server.redis.del(KEY);
@@ -522,10 +528,10 @@ describe('fair waiting: scripts on a real server', () => {
     });
 
     it('beside data in place of a queue: it is granted all the same', async () => {
-      await server.redis.del(KEY, LINE);
-      await server.redis.set(LINE, 'text');
+      await server.redis.del(KEY, QUEUE);
+      await server.redis.set(QUEUE, 'text');
       expect(await claim(ANN)).to.deep.equal([1, 0, 0]);
-      expect([await holder(), await server.redis.get(LINE)]).to.deep.equal([ANN, 'text']);
+      expect([await holder(), await server.redis.get(QUEUE)]).to.deep.equal([ANN, 'text']);
     });
   });
 
@@ -556,7 +562,7 @@ describe('fair waiting: scripts on a real server', () => {
         await hold(DAN);
         await queue(ANN);
         await leave(DAN);
-        expect(await server.redis.exists(LINE)).to.equal(0);
+        expect(await server.redis.exists(QUEUE)).to.equal(0);
         await expectMs(TURN, LIFE_MS);
         expect(await leave(ANN)).to.deep.equal(DONE); // with the mark, too
         expect(await left()).to.deep.equal([]);
@@ -581,7 +587,7 @@ describe('fair waiting: scripts on a real server', () => {
           for (const left of [MAX_DROPPED + 1, 1]) {
             const deleted = left > 1 ? 1 : 0;
             expect(await leave(DAN)).to.deep.equal(script === UNDO ? [deleted, -2, 2] : -1 - deleted);
-            expect([await holder(), await server.redis.zcard(LINE)]).to.deep.equal([null, left + 1]);
+            expect([await holder(), await server.redis.zcard(QUEUE)]).to.deep.equal([null, left + 1]);
             expect(await turn()).to.deep.equal(['0', '', '']);
             await expectLife(LIFE_MS);
             expect(await pushes()).to.deep.equal([]);
@@ -610,7 +616,7 @@ describe('fair waiting: scripts on a real server', () => {
         await queue(ANN, 0);
         await queue(BEN, TICKET);
         expect(await leave(DAN)).to.deep.equal(DONE);
-        expect([await holder(), await server.redis.zcard(LINE)]).to.deep.equal([reserved(ANN), 11]);
+        expect([await holder(), await server.redis.zcard(QUEUE)]).to.deep.equal([reserved(ANN), 11]);
         expect((await pushes()).map((text) => text.slice(0, 5))).to.deep.equal(['g ann', 'w ben']);
         await run(CLAIM, WAITED, ANN, HOUR_MS, 0, 0, -1, 1);
         expect(await leave(ANN)).to.deep.equal(DONE);
@@ -721,11 +727,11 @@ describe('fair waiting: scripts on a real server', () => {
         it(`a ${type} for a queue: the vote goes, and the ${type} stays`, async () => {
           await hold(DAN);
           await queue(ANN);
-          await server.redis.del(LINE);
-          if (type === 'string') await server.redis.set(LINE, 'text');
-          else await putData(server.redis, LINE, type);
+          await server.redis.del(QUEUE);
+          if (type === 'string') await server.redis.set(QUEUE, 'text');
+          else await putData(server.redis, QUEUE, type);
           expect(await leave(DAN)).to.deep.equal(DONE);
-          expect([await server.redis.exists(KEY), await server.redis.type(LINE)]).to.deep.equal([0, type]);
+          expect([await server.redis.exists(KEY), await server.redis.type(QUEUE)]).to.deep.equal([0, type]);
         });
       }
 
@@ -744,7 +750,7 @@ describe('fair waiting: scripts on a real server', () => {
 
   for (const [place, key] of [
     ['lock', KEY],
-    ['queue', LINE],
+    ['queue', QUEUE],
     ['turn', TURN],
   ] as const) {
     for (const type of TYPES) {
@@ -938,16 +944,16 @@ describe('fair waiting: scripts on a real server', () => {
       const later = await server.micros(); // not before the looks, however long they took
       const yielded = yieldBy(BEN, { ...PLACE, serial, proposal: later });
       expect(await runLoneOn(other, yielded, LOOKED)).to.equal(1);
-      expect(await other.eval(INSPECT.source, 3, KEY, LINE, TERMS)).to.deep.include.members([
+      expect(await other.eval(INSPECT.source, 3, KEY, QUEUE, LOOKS)).to.deep.include.members([
         reserved(ANN),
         2,
         [BEN, CAT],
       ]);
       expect(await withRights(RELEASE, ANN, later)).to.equal(1);
       expect(await withRights(UNDO, BEN, later)).to.deep.equal([1, -2, 0]);
-      expect([await holder(), await server.redis.hkeys(TERMS)]).to.deep.equal([reserved(CAT), [CAT, TIDIED]]);
+      expect([await holder(), await server.redis.hkeys(LOOKS)]).to.deep.equal([reserved(CAT), [CAT, TIDIED]]);
       const kinds = (await pushes()).map((text) => text.split(' ').slice(0, 2).join(' '));
-      expect(kinds).to.deep.equal(['i ben', 'v ann', 'w ben', 'g ben', 'w cat', 'v cat']); // ben left no terms
+      expect(kinds).to.deep.equal(['i ben', 'v ann', 'w ben', 'g ben', 'w cat', 'v cat']); // ben left no look
     });
 
     for (const right of ['-publish', 'resetchannels']) {
@@ -1017,7 +1023,7 @@ describe('fair waiting: scripts on a real server', () => {
   });
 
   describe('inspect', () => {
-    const inspect = (): Promise<unknown> => run(INSPECT, [KEY, LINE, TERMS]);
+    const inspect = (): Promise<unknown> => run(INSPECT, [KEY, QUEUE, LOOKS]);
 
     it(`{code, ms, owner, waiting, tokens}: the first ${SHOWN_WAITERS} of them, in their order`, async () => {
       await hold(DAN);
@@ -1033,7 +1039,7 @@ describe('fair waiting: scripts on a real server', () => {
 
     for (const type of TYPES.filter((one) => one !== 'zset')) {
       it(`a ${type} for a queue: nobody waits`, async () => {
-        await putData(server.redis, LINE, type);
+        await putData(server.redis, QUEUE, type);
         expect(await inspect()).to.deep.equal([0, -2, '', 0, []]);
       });
     }

@@ -160,7 +160,7 @@ describe('queues: step by step, the same in memory as on the server', () => {
         continue;
       }
       const [script, ...args] = step;
-      const isPlain = args.length === 1; // a release or an undo without terms and counter
+      const isPlain = args.length === 1; // a release or an undo without looks and counter
       const keys = isPlain ? LOOKED.slice(0, 3) : LOOKED;
       const filled = args.map((arg) => (arg === NOW ? String(us) : String(arg)));
       await compare(await both(fake, us, script, keys, filled), script === UNDO);
@@ -207,7 +207,7 @@ describe('queues: step by step, the same in memory as on the server', () => {
       ]);
     });
 
-    it(`${script.name}: likewise where they are handed the lock directly; those that are gone lose their terms`, () => {
+    it(`${script.name}: likewise where they are handed the lock directly; those that are gone lose their looks`, () => {
       const leave: Step = [script, dead ?? '', NOW];
       const others = [dead, tokenFrom('d1', '0'), tokenFrom('d2', '0')].map((token, i) => look(token, i + 1));
       return expectAlike('+publish', [

@@ -1,5 +1,6 @@
--- A claim from the queue leaves it, whatever its outcome: a token is claimed with once. If the key was handed over to it,
--- it has left already. A place that stayed would be handed the lock after the lease.
+-- A claim from the queue leaves it, whatever its outcome: a token is claimed with once. A place that stayed would be handed the
+-- lock after the lease. Only a key with the mark says that it has left already: an extension sets a key without one, and leaves
+-- the place.
 --
 -- Here and in the parts beside it, `first` is the index of the entry's first resource in KEYS, and `n` its number of resources.
 -- Queues and turns follow them in a release, in an undo and in the claim of a waiter, then the counters of a claim or an
@@ -32,13 +33,11 @@ local function claim(first, n, token, ttl, life, proposal, isQueued, wasTried)
       if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end
       return owner
     end
-    if owner ~= token and owner ~= withMark(token) then
-      if isQueued then redis.pcall('ZREM', KEYS[i + n], token) end
-      if owner then
-        if owner ~= AT_REST and not isOurs(owner) then foreign_client = 1 end
-        local ms = redis.call('PTTL', KEYS[i])
-        if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end
-      end
+    if isQueued and owner ~= withMark(token) then redis.pcall('ZREM', KEYS[i + n], token) end
+    if owner and owner ~= token and owner ~= withMark(token) then
+      if owner ~= AT_REST and not isOurs(owner) then foreign_client = 1 end
+      local ms = redis.call('PTTL', KEYS[i])
+      if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end
     end
   end
   if left then return 0, left, foreign_client end
