@@ -1,5 +1,4 @@
 /** Extensions by one instance: alone and together, what is noted of each, and how many go at a time. */
-import { Pause } from '../../lib/coordinator/regaining.js';
 import { expect } from 'chai';
 import { FIRST_LIMIT } from '../../lib/coordinator/admission.js';
 import { Extensions } from '../../lib/coordinator/extensions.js';
@@ -409,18 +408,5 @@ describe('extensions that go alone', () => {
     extend(hold(many(2 * FIRST_LIMIT), LONG_MS));
     await settle();
     expect(masters[0]?.sent.length).to.be.within(FIRST_LIMIT + 1, FIRST_LIMIT + 4);
-  });
-});
-
-describe('an extension that pauses because waiters hold votes', () => {
-  it('ends once when its lease ends: that sets aside all that is open, the pause included', () => {
-    let ends = 0;
-    const pause: Pause = new Pause(() => {
-      ends++;
-      pause.drop(); // as the lease does that notices here that its validity is over
-    });
-    pause.drop();
-    pause.drop();
-    expect(ends).to.equal(1);
   });
 });

@@ -322,3 +322,25 @@ describe('T-E12: an extension on masters that were flushed', () => {
     expect(values(masters)).to.deep.equal([lease.token, lease.token, lease.token]);
   });
 });
+
+describe('an extension that pauses because a waiter holds a vote', () => {
+  for (const how of ['assertHeld', 'remainingMs'] as const)
+    it(`${how} after a stall past the pause and the validity: the lease is lost, once, and extend says so`, async () => {
+      const { masters, redlock, time } = fakeCluster(3, { ttlMs: 1_000 });
+      const lease = await redlock.acquire('r');
+      const [, asked, broken] = masters;
+      asked?.replies.push([0, 500, 2]); // a waiter has that vote, and was asked to let the key rest
+      broken?.replies.push(new Error('LOADING'));
+      const extended = rejection(lease.extend());
+      await settle();
+      time.stall(2_000);
+      if (how === 'assertHeld')
+        expect(() => lease.assertHeld())
+          .to.throw()
+          .with.property('code', 'LOCK_LOST');
+      else expect(lease.remainingMs()).to.equal(0);
+      await time.advance(1_000);
+      expect(await extended).to.have.property('code', 'LOCK_LOST');
+      expect(lease.status).to.equal('lost');
+    });
+});

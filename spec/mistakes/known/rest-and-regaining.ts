@@ -33,6 +33,12 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
     noticedBy: { specs: ['spec/quorum/renewal-batch.spec.ts'] },
   },
   {
+    name: 'regain: a pause is dropped again by the end of its lease',
+    why: 'the end sets aside what is open, the pause says that the extension failed, and that ends the lease: on and on',
+    patches: [{ in: 'Pause.drop', find: 'if (this.#isDropped) return;', replace: '' }],
+    noticedBy: { specs: ['spec/lease/extension.spec.ts'] },
+  },
+  {
     name: 'regain: a new lease waits for its first renewal',
     why: 'a lease that lacks a vote from the start lives on a bare quorum for a third of its ttl',
     patches: [
