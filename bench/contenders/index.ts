@@ -48,7 +48,7 @@ export const CONTENDERS = {
   'quorate-unfair': {
     ...own,
     isQuick: false,
-    label: 'quorate, no line',
+    label: 'quorate, no queue',
     about: '`fair: false`: waiters retry at random, at one master first',
     load: () => import('./quorate-unfair.js'),
   },

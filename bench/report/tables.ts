@@ -214,7 +214,7 @@ function costTables({ cost }: Results): readonly Table[] {
 function stepTable({ steps }: Results): Table {
   return {
     title: 'What a master does for one step, N = 5, in sequence, by its own count: µs (range)',
-    head: ['', 'acquire', 'release', 'both', 'both, to this library without a line'],
+    head: ['', 'acquire', 'release', 'both', 'both, to this library without a queue'],
     rows: steps.map(({ contender, trouble, acquireUs, releaseUs, bothUs, toUnfair }): Row => {
       if (trouble !== undefined || bothUs === undefined) return failed(contender, trouble, 4);
       const figures = [acquireUs, releaseUs, bothUs].map((us) => withRange(us, short));

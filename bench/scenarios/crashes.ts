@@ -12,7 +12,7 @@ import type { CrashName, CrashRow } from '../results.js';
 import { spread } from '../statistics.js';
 import { type Scene, sessionOf, troubleOf, urlsOf } from './scene.js';
 
-/** Peers have no line that somebody could stand in. */
+/** Peers have no queue that somebody could wait in. */
 const QUEUED: readonly ContenderName[] = ['quorate'];
 const CRASHES: readonly CrashName[] = ['nobody', 'in the queue', 'once told'];
 const SESSION = sessionOf(QUORUM_OF);

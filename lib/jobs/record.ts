@@ -67,7 +67,7 @@ interface RecordTerms {
   readonly notes: Notes;
   readonly call: ResolvedCall;
   readonly lifeOf: (tick: number) => number;
-  /** Whether the schedule is ending: its end waits for what is written, but not for a ttl. */
+  /** Whether the schedule is ending: its end waits for what is written, but not for a ttl. Undefined without a schedule. */
   readonly isStopping?: (() => boolean) | undefined;
 }
 

@@ -14,8 +14,10 @@ import { type Script, scriptDigest } from '../redis/script.js';
 import type { Command } from '../redis/transport.js';
 
 /**
- * Builds the call. @param requests  of one script, and of one guard if the guard applies to them @param isWhole  send the
- * script's source: the master may not know it
+ * Builds the call.
+ *
+ * @param requests  of one script, and of one guard if the guard applies to them
+ * @param isWhole  send the script's source: the master may not know it
  */
 export function batchCall(requests: readonly Request[], isWhole: boolean): Command {
   const keys: string[] = [];

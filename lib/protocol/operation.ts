@@ -66,7 +66,11 @@ export interface Operation {
   readonly rest: (request: Asked) => string | undefined;
 }
 
-/** The resources, and the keys beside them that the operation needs, in the order of the scripts. @param keys  the list that they are appended to */
+/**
+ * The resources, and the keys beside them that the operation needs, in the order of the scripts.
+ *
+ * @param keys  the list that they are appended to
+ */
 export function namedKeys({ operation, withCounters, scope }: Asked, keys: string[] = []): string[] {
   for (const key of scope.keys) keys.push(key);
   if (operation.withQueues) {

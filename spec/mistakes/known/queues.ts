@@ -129,7 +129,14 @@ export const LINES: readonly Mistake[] = [
           "local owner = redis.pcall('GET', KEYS[k])\n  if owner ~= token and owner ~= withMark(token) or not pcall(headOf, own)",
       },
     ],
-    noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
+    noticedBy: {
+      breaks: ['votes', 'exclusion'],
+      seeds: {
+        from: 3362,
+        options: { crowd: true, nodes: 3, clients: 4, favoured: ['connection cut', 'slow link'] },
+      },
+      specs: ['spec/testing/hand-over.spec.ts'],
+    },
   },
   {
     name: 'in the queue: an early inquiry forgotten',
