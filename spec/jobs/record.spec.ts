@@ -227,6 +227,14 @@ describe('a record under its lease', () => {
         expect(at.at(-1)).to.be.within(3_000, 3_999);
       });
 
+      it(`${title}: a try at the end of that time, to the ms, is the last`, async () => {
+        const { record, time, asked } = recordBench([failure('NO_QUORUM')], 2, { ttlMs: 200 });
+        const failing = rejection(way(record));
+        await time.advance(10_000);
+        expect(await failing).to.include({ code: 'NO_QUORUM' });
+        expect(asked.map((ms) => ms - 1_000)).to.deep.equal([0, 20, 60, 120, 200]);
+      });
+
       it(`${title}: one that succeeds in between is enough`, async () => {
         const { record, time, asked } = recordBench([failure('NO_QUORUM'), [reading(''), reading('')]]);
         const done = way(record);
