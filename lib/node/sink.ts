@@ -1,7 +1,7 @@
 /** What requests are sent for: whoever gets their answers, and what takes them back. */
 import type { Node } from './node.js';
 import type { SendEntry } from './send-queue.js';
-import { entryReplies } from '../protocol/batch-call.js';
+import { eachReply } from '../protocol/batch-call.js';
 import { inPlainWords, redact } from '../redis/server-errors.js';
 
 /** Receives the answer to a request, once per node: a round, an undo, a release. */
@@ -29,12 +29,7 @@ export type Ask = SendEntry<Sink>;
 
 /** Passes the reply to a batch on: each entry has a reply or an error of its own. */
 export function answerEntries(node: Node, entries: readonly Ask[], reply: unknown): void {
-  const replies = entryReplies(
-    entries.map(({ request }) => request),
-    reply,
-  );
-  entries.forEach(({ request, sink }, i) => {
-    const own = replies[i];
+  eachReply(entries, reply, ({ request, sink }, own) => {
     if (own instanceof Error) sink.onFailure(node, inPlainWords(redact(own, request.secrets)));
     else sink.onReply(node, own);
   });

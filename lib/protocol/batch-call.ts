@@ -69,11 +69,15 @@ export function scriptFor([first]: readonly Request[]): Script {
   return script;
 }
 
-/** The reply to each entry of a call, or its error. */
-export function entryReplies(requests: readonly Request[], reply: unknown): readonly unknown[] {
-  const isAll = isAllYes(reply, requests.length);
-  const replies: readonly unknown[] = Array.isArray(reply) && reply.length === requests.length ? reply : [];
-  return requests.map((request, i) => entryReply(request, isAll ? 1 : replies[i]));
+/** Calls back with the reply to each entry of a call, or its error. */
+export function eachReply<Entry extends { readonly request: Request }>(
+  entries: readonly Entry[],
+  reply: unknown,
+  onReply: (entry: Entry, reply: unknown) => void,
+): void {
+  const isAll = isAllYes(reply, entries.length);
+  const replies: readonly unknown[] = Array.isArray(reply) && reply.length === entries.length ? reply : [];
+  entries.forEach((entry, i) => onReply(entry, entryReply(entry.request, isAll ? 1 : replies[i])));
 }
 
 /** Whether every entry was granted in the shortest form: the reply is their number instead of a list of ones. */

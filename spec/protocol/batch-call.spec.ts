@@ -1,7 +1,8 @@
 /** The call of a batch: what it says of each request, and what its replies say to each. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { batchCall, entryReplies, entryReply, isAllYes } from '../../lib/protocol/batch-call.js';
+import { batchCall, entryReply, isAllYes } from '../../lib/protocol/batch-call.js';
+import { entryReplies } from '../support/entries.js';
 import { counterKey } from '../../lib/protocol/keys.js';
 import {
   acceptance,

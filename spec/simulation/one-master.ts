@@ -8,7 +8,7 @@
  * nearly the life of a counter.
  */
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/fence-bounds.js';
-import { entryReplies } from '../../lib/protocol/batch-call.js';
+import { entryReplies } from '../support/entries.js';
 import { counterKey, markerKey } from '../../lib/protocol/keys.js';
 import { acceptance, type Request, scriptedClaim } from '../../lib/protocol/request.js';
 import { MUTEX, NO_MARKER, type Scope } from '../../lib/protocol/scope.js';

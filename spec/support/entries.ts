@@ -1,4 +1,6 @@
 /** The requests in a command, many or one: what each is, and its keys and arguments by name, however it was sent. */
+import type { Request } from '../../lib/protocol/request.js';
+import { eachReply } from '../../lib/protocol/batch-call.js';
 import { ENTRY, SHARED_ENTRY } from '../../lib/protocol/lua/entries.js';
 import { BATCH, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import type { Letter } from '../../lib/protocol/operation.js';
@@ -219,4 +221,15 @@ export function lockBeside(kind: 'gate' | 'queue', key: string): string | undefi
   const [plain, tagged] = [`quorate:${kind}:{`, `quorate:tagged:${kind}:`];
   if (key.startsWith(plain)) return key.slice(plain.length, -1);
   return key.startsWith(tagged) ? key.slice(tagged.length) : undefined;
+}
+
+/** The reply to each entry of a call, or its error. */
+export function entryReplies(requests: readonly Request[], reply: unknown): readonly unknown[] {
+  const found: unknown[] = [];
+  eachReply(
+    requests.map((request) => ({ request })),
+    reply,
+    (_entry, own) => found.push(own),
+  );
+  return found;
 }

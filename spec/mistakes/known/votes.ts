@@ -211,7 +211,7 @@ export const VOTES: readonly Mistake[] = [
   {
     name: 'replies of a batch given to the wrong entries',
     why: 'one claim takes the grant of another',
-    patches: [{ in: 'entryReplies', find: 'replies[i]', replace: 'replies[replies.length - 1 - i]' }],
+    patches: [{ in: 'eachReply', find: 'replies[i]', replace: 'replies[replies.length - 1 - i]' }],
     noticedBy: {
       breaks: [
         'exclusion',

@@ -5,7 +5,8 @@
  */
 import { expect } from 'chai';
 import { Batch } from '../../../lib/node/batch.js';
-import { entryReplies, isAllYes } from '../../../lib/protocol/batch-call.js';
+import { isAllYes } from '../../../lib/protocol/batch-call.js';
+import { entryReplies } from '../../support/entries.js';
 import {
   acceptance,
   claimQueued,

@@ -1,7 +1,7 @@
 /** Tokens that may not be set again: on a real server and in memory; their replies and keys must be the same. */
 import { expect } from 'chai';
 import { Batch } from '../../../lib/node/batch.js';
-import { entryReplies } from '../../../lib/protocol/batch-call.js';
+import { entryReplies } from '../../support/entries.js';
 import { takenKey } from '../../../lib/protocol/keys.js';
 import { MOST_TAKEN, TAKEN_AWAY } from '../../../lib/protocol/lua/stored.js';
 import { extension } from '../../../lib/protocol/request.js';
