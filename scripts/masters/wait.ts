@@ -1,5 +1,5 @@
 /** Waiting for a server without a client library: one question on a connection of its own, asked until a deadline. */
-import { createServer, connect } from 'node:net';
+import { createServer, connect, type Server } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
 export const HOST = '127.0.0.1';
@@ -58,33 +58,51 @@ export async function until(
 }
 
 const FIRST_PORT = 20_000;
-const SHARES = 6;
-const PORTS = 2_000;
+const BLOCK_PORTS = 300;
+const BLOCKS = 40;
 /** What was given out here: one that is free now may be that of a master that is dead for a while. */
 const given = new Set<number>();
+let block: Promise<number> | undefined;
 
 /**
  * A port that is free now, and is given out once. Below the range that systems use for outgoing connections: a client that
- * dials a dead port of that range can connect to itself. Spec files that run at the same time draw from shares of their own:
- * a master that is dead for a while must find its port free again.
+ * dials a dead port of that range can connect to itself. Each process draws from a block of its own: a master that is dead
+ * for a while must find its port free again, and a container takes seconds to bind what was free.
  */
 export async function freePort(): Promise<number> {
-  const share = Number(process.env['MOCHA_WORKER_ID'] ?? 0) % SHARES;
-  const first = FIRST_PORT + share * PORTS;
-  if (given.size > PORTS / 2) given.clear();
+  block ??= ownBlock();
+  const first = await block;
+  if (given.size > BLOCK_PORTS / 2) given.clear();
   for (let tries = 0; tries < 100; tries++) {
-    const port = first + Math.floor(Math.random() * PORTS);
+    const port = first + 1 + Math.floor(Math.random() * (BLOCK_PORTS - 1));
     if (given.has(port)) continue;
     given.add(port);
     if (await isFree(port)) return port;
   }
-  throw new Error(`no free loopback port between ${first} and ${first + PORTS}`);
+  throw new Error(`no free loopback port between ${first} and ${first + BLOCK_PORTS}`);
 }
 
-function isFree(port: number): Promise<boolean> {
+/** The first port of a block that no other process has: a process listens on its block's first port until it ends, or is killed. */
+async function ownBlock(): Promise<number> {
+  const start = Math.floor(Math.random() * BLOCKS);
+  for (let i = 0; i < BLOCKS; i++) {
+    const first = FIRST_PORT + ((start + i) % BLOCKS) * BLOCK_PORTS;
+    if (await listens(createServer().unref(), first)) return first;
+  }
+  const end = FIRST_PORT + BLOCKS * BLOCK_PORTS;
+  throw new Error(`each of the ${BLOCKS} blocks of ports from ${FIRST_PORT} to ${end} is another process's`);
+}
+
+export async function isFree(port: number): Promise<boolean> {
+  const probe = createServer();
+  if (!(await listens(probe, port))) return false;
+  await new Promise((resolve) => probe.close(resolve));
+  return true;
+}
+
+function listens(server: Server, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', () => resolve(false));
-    probe.listen({ host: HOST, port, exclusive: true }, () => probe.close(() => resolve(true)));
+    server.once('error', () => resolve(false));
+    server.listen({ host: HOST, port, exclusive: true }, () => resolve(true));
   });
 }

@@ -8,7 +8,7 @@ import type { Lease } from '../../lib/lease/public.js';
 import { Redlock } from '../../lib/redlock.js';
 import type { RedlockError } from '../../lib/runtime/errors.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
-import { freePort } from '../../scripts/masters/wait.js';
+import { freePort, isFree } from '../../scripts/masters/wait.js';
 import { needs } from '../support/parts.js';
 import { PATIENT } from '../support/patience.js';
 import { byHand, eventually } from '../support/real.js';
@@ -401,8 +401,13 @@ describe(`the command: N=${NODES}, real masters`, function () {
   });
 
   describe('up', () => {
-    /** The first of some ports that are likely to be free. */
-    const firstPort = async (): Promise<string> => String(await freePort());
+    /** The first of two ports that are free. */
+    const firstPort = async (): Promise<string> => {
+      for (;;) {
+        const port = await freePort();
+        if (await isFree(port + 1)) return String(port);
+      }
+    };
 
     it('starts masters, prints how to reach them, and ends them on Ctrl-C', async () => {
       const one = new Running(['up', '2', '--port', await firstPort()]);

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { type Masters, startMasters } from '../../scripts/masters.js';
+import { freePort } from '../../scripts/masters/wait.js';
 import { needs } from '../support/parts.js';
 
 const FOLDER = fileURLToPath(new URL('../../examples/prometheus/', import.meta.url));
@@ -35,16 +35,6 @@ const dashboard = JSON.parse(readFileSync(join(FOLDER, 'dashboard.json'), 'utf8'
   readonly panels: readonly Panel[];
 };
 const rules = parse(readFileSync(join(FOLDER, 'alerts.yml'), 'utf8')) as Rules;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a port of TCP');
-  return address.port;
-}
 
 describe('examples/prometheus', function () {
   const children: ChildProcess[] = [];
