@@ -25,7 +25,7 @@ export function turnKey(key: string): string {
 
 /** What each waiter's last look asked for. */
 export function looksKey(key: string): string {
-  return besideOf(key, 'terms');
+  return besideOf(key, 'looks');
 }
 
 /**

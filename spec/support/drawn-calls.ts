@@ -26,7 +26,7 @@ export interface Names {
   readonly lock: string;
   readonly queue: string;
   readonly turn: string;
-  readonly terms: string;
+  readonly looks: string;
   readonly counter: string;
 }
 
@@ -35,7 +35,7 @@ function names(lock: string): Names {
     lock,
     queue: `queue ${lock}`,
     turn: `turn ${lock}`,
-    terms: `terms ${lock}`,
+    looks: `looks ${lock}`,
     counter: `count ${lock}`,
   };
 }
@@ -151,9 +151,9 @@ export class CallDraw {
       case 'release':
         return draw.below(3) === 0
           ? { keys: keysOf('lock', 'queue', 'turn'), args: [token] }
-          : { keys: keysOf('lock', 'queue', 'turn', 'terms', 'counter'), args: [token, proposal] };
+          : { keys: keysOf('lock', 'queue', 'turn', 'looks', 'counter'), args: [token, proposal] };
       case 'inspect':
-        return { keys: [first.lock, first.queue, first.terms], args: [] };
+        return { keys: [first.lock, first.queue, first.looks], args: [] };
       case 'vouch':
         return { keys: [MARKER], args: [String(GUARD_MS)] };
       case 'bootstrap':
@@ -197,7 +197,7 @@ export class CallDraw {
       case 'leave':
         return { keys: [shared.lock], args: [holder] };
       case 'survey-shared':
-        return { keys: [shared.lock, first.lock, first.queue, first.terms], args: [] };
+        return { keys: [shared.lock, first.lock, first.queue, first.looks], args: [] };
       case 'timestamp-claim':
         return {
           keys: [TIMESTAMP],
@@ -271,7 +271,7 @@ export class CallDraw {
           ? [...places, ...MUTEXES.filter((one) => !places.includes(one))].slice(0, size)
           : places;
       const [first = names('none')] = chosen;
-      const keys = (parts[letter] ?? [...line, 'terms', 'counter']).flatMap((part) =>
+      const keys = (parts[letter] ?? [...line, 'looks', 'counter']).flatMap((part) =>
         chosen.map((one) => one[part]),
       );
       if (letter === 'y') {

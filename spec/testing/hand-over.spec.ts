@@ -86,7 +86,7 @@ describe('direct hand-over: a master in memory', () => {
     ] as const) {
       const stand = new Stand();
       stand.look();
-      stand.server.expire('terms', LIFE_MS); // as by the look of another waiter
+      stand.server.expire('looks', LIFE_MS); // as by the look of another waiter
       stand.pass(us);
       expect(stand.release(), `${us} µs`).to.equal(how);
       expect(stand.server.pttl(LOCK)).to.equal(how === 'v' ? TTL_MS : RESERVE_MS);
@@ -172,7 +172,7 @@ describe('direct hand-over: a master in memory', () => {
     const stand = new Stand();
     const lineUp = (token: string): void => {
       stand.server.addMember('queue', token, 1);
-      stand.server.setFields('terms', { [token]: String(stand.us - GONE_MS * 1_000 - 1) });
+      stand.server.setFields('looks', { [token]: String(stand.us - GONE_MS * 1_000 - 1) });
     };
     const waiting = (): unknown => {
       stand.look();

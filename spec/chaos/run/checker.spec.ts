@@ -327,7 +327,9 @@ describe('chaos run: the checker', () => {
     expect(found({}, [{ e: 'exit', t: 5, client: 'c1', meant: false, text: 'code 1' }]).kinds).to.deep.equal([
       'exit',
     ]);
-    expect(found({}, [{ e: 'keys', t: 5, target: 'm1', left: 2 }]).kinds).to.deep.equal(['keys left']);
+    expect(found({}, [{ e: 'keys', t: 5, target: 'm1', left: ['k1 (80 ms)'] }]).kinds).to.deep.equal([
+      'keys left',
+    ]);
     expect(found({ 'c1.1': life([no('LOCK_TAKEN')]) }).kinds).to.deep.equal(['unfounded']);
     const [asked, got, ...rest] = first;
     if (asked === undefined || got?.e !== 'got') throw new Error('no lease');

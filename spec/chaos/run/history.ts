@@ -168,7 +168,7 @@ export type ConductorEvent =
       readonly text: string;
     }
   | Still
-  | { readonly e: 'keys'; readonly t: number; readonly target: string; readonly left: number }
+  | { readonly e: 'keys'; readonly t: number; readonly target: string; readonly left: readonly string[] }
   | { readonly e: 'end'; readonly t: number };
 export type Stroke = 'strike' | 'struck' | 'mend' | 'mended';
 

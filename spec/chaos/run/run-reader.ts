@@ -112,8 +112,12 @@ export class RunReader {
           this.#see('exit', `${event.client} did not end by itself as it should: ${event.text}`, place);
         return;
       case 'keys':
-        if (event.left > 0)
-          this.#see('keys left', `${event.left} locks on ${event.target} one ttl after the end`, place);
+        if (event.left.length > 0)
+          this.#see(
+            'keys left',
+            `on ${event.target}, one ttl after the end: ${event.left.join(', ')}`,
+            place,
+          );
         return;
       case 'strike': {
         const { t, target, kind, how, byMs } = event;

@@ -238,19 +238,21 @@ async function prepare(servers: readonly string[], guardMs: number): Promise<str
   }
 }
 
-/** How many locks, and places in queues, are left on each server. */
+/** What is meant to stay: counters, markers, records of jobs, and, for up to a minute, the places of candidates: they wait without a bound. */
+const STAYS = new RegExp(
+  `^quorate:(?:tagged:)?(?:(?:fence|guard|record)|(?:queue|turn|looks):.*${LEADER}(?:\\}|$))`,
+);
+
+/** The locks, and places in queues, that are left on each server, and in how many ms each expires. */
 async function noteKeys(servers: readonly string[], match: string, history: HistoryFile): Promise<void> {
   for (const [i, url] of servers.entries()) {
     const client = new Redis(url);
     client.on('error', () => undefined);
     try {
-      let left = 0;
+      const left: string[] = [];
       for await (const keys of client.scanStream({ match, count: 1_000 })) {
-        // the cast: what SCAN answers; counters, markers and the records of jobs are meant to stay
-        const own = (keys as string[]).filter(
-          (key) => !/^quorate:(?:tagged:)?(?:fence|guard|record)/.test(key),
-        );
-        left += own.length;
+        const own = (keys as string[]).filter((key) => !STAYS.test(key)); // the cast: what SCAN answers
+        for (const key of own) left.push(`${key} (${await client.pttl(key)} ms)`);
       }
       history.note({ e: 'keys', t: nowMs(), target: `server ${i + 1}`, left });
     } finally {

@@ -141,11 +141,11 @@ describe('scripts in memory: the same as on the server', () => {
       if (ms >= 0 && ms <= FRESH_MS) memory.expire(KEYS[i] ?? '', TTLS[0] ?? 0);
   }
 
-  /** What others do: put votes, counts, terms and odd texts there, or data of another type, or delete it. */
+  /** What others do: put votes, counts, looks and odd texts there, or data of another type, or delete it. */
   async function disturb(draw: Draw, memory: MemoryServer, us: number): Promise<void> {
     const { redis } = server;
     const ms = Math.floor(us / 1_000);
-    const { counter, lock, queue, terms, turn } = draw.pick(MUTEXES);
+    const { counter, lock, queue, looks, turn } = draw.pick(MUTEXES);
     const put = async (key: string, text: string, ttlMs = draw.pick(TTLS)): Promise<void> => {
       await redis.set(key, text, 'PX', ttlMs);
       memory.set(key, text, ttlMs);
@@ -180,13 +180,13 @@ describe('scripts in memory: the same as on the server', () => {
           TTLS.at(-1),
         );
       case 4: {
-        if (memory.fields(terms) === WRONG_TYPE) return;
+        if (memory.fields(looks) === WRONG_TYPE) return;
         const [name, text] =
           draw.below(4) === 0 ? [TIDIED, tidied(draw, us)] : [draw.pick(OURS), left(draw, us)];
-        await redis.hset(terms, name, text);
-        await redis.pexpire(terms, TTLS[0] ?? 0);
-        memory.setFields(terms, { [name]: text });
-        return memory.expire(terms, TTLS[0] ?? 0);
+        await redis.hset(looks, name, text);
+        await redis.pexpire(looks, TTLS[0] ?? 0);
+        memory.setFields(looks, { [name]: text });
+        return memory.expire(looks, TTLS[0] ?? 0);
       }
       case 5: {
         const { lock: shared } = draw.pick(SHARED);
@@ -215,7 +215,7 @@ describe('scripts in memory: the same as on the server', () => {
           counter,
           queue,
           turn,
-          terms,
+          looks,
           ...SHARED.map((one) => one.lock),
           ...KEYS,
         ]);
