@@ -198,7 +198,7 @@ class CoordinationRun {
   }
 
   async #checkLeftovers(): Promise<void> {
-    await this.#pass(LONGEST_LIFE_MS + 4_000); // terms of looks may be left for as long as places live
+    await this.#pass(LONGEST_LIFE_MS + 4_000); // looks may be left for as long as places live
     for (const { server } of this.#stage.places) {
       const left = server.names().filter((key) => !/^quorate:(?:fence|guard|record|value)/.test(key));
       if (left.length > 0) this.checker.fail('leftovers', `${server.name} has ${left.join()} at the end`);
