@@ -49,7 +49,7 @@ export interface Operation {
   readonly leavesVote: boolean;
   /** Its keys include queues and turns. */
   readonly withQueues: boolean;
-  /** Its keys include terms: it may hand over directly. */
+  /** Its keys include looks: it may hand over directly. */
   readonly withLooks?: true;
   /** It asks for a new vote. */
   readonly isClaim: boolean;

@@ -367,7 +367,7 @@ describe('an acquisition that queues', () => {
     expect(lost.members(queueKey('r'))).to.deep.equal([]);
   });
 
-  it('N=3: a lease that was handed over and is lost leaves no terms', async () => {
+  it('N=3: a lease that was handed over and is lost leaves no looks', async () => {
     const { redlock, masters, time } = fakeCluster(3, SHORT, { hasPushes: true });
     const first = await redlock.acquire('r');
     const second = redlock.acquire('r');

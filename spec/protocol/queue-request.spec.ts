@@ -61,7 +61,7 @@ describe('requests for a place in the queue', () => {
     expect(entriesOf(request.command)[0]?.args).to.include({ ttl: '0', life: '60000', proposal: '0' });
   });
 
-  it('queueing: resource, queue, turn, terms, counter and marker; it may leave a vote', () => {
+  it('queueing: resource, queue, turn, looks, counter and marker; it may leave a vote', () => {
     expect(place.command).to.deep.equal({
       name: 'evalsha',
       args: [
@@ -91,7 +91,7 @@ describe('requests for a place in the queue', () => {
     expect(await master.call(place.command)).to.be.an('array');
   });
 
-  it('yielding: resource, queue, turn, terms and counter, under a guard as well; it leaves no vote', () => {
+  it('yielding: resource, queue, turn, looks and counter, under a guard as well; it leaves no vote', () => {
     const request = yielding(guarded, ANN, { serial: 7, ticket: TICKET, lifeMs: 30_000, proposal: 77 });
     expect(request.command).to.deep.equal({
       name: 'evalsha',

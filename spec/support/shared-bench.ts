@@ -101,10 +101,10 @@ export class SharedBench {
 
   /**
    * Once all have gone: nothing but counters is left, and no timer.
-   * @param termsMs  for how long terms of looks may be left, if undos were lost
+   * @param looksMs  for how long looks may be left, if undos were lost
    */
-  async expectNothingLeft(termsMs = 0): Promise<void> {
-    await this.time.advance(2_000 + termsMs); // who was the last to have the gate is known for that long
+  async expectNothingLeft(looksMs = 0): Promise<void> {
+    await this.time.advance(2_000 + looksMs); // who was the last to have the gate is known for that long
     const left = this.masters.map((master) =>
       master.names().filter((key) => !key.startsWith('quorate:fence:')),
     );

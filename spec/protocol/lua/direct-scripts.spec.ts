@@ -682,7 +682,7 @@ describe('direct hand-over: scripts on a real server', () => {
         expect(await server.redis.keys('*')).to.deep.equal([COUNTER]);
       });
 
-      it('the last that waited has claimed from the queue, which leaves its terms behind: they go with the turn', async () => {
+      it('the last that waited has claimed from the queue, which leaves its looks behind: they go with the turn', async () => {
         const us = await server.micros();
         await waits(ANN, TICKET, us);
         await server.redis.zrem(QUEUE, ANN);

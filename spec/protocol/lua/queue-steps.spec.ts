@@ -252,7 +252,7 @@ describe('queues: step by step, the same in memory as on the server', () => {
     ]);
   });
 
-  it('far more terms than places: all are dropped, and written again by looks', () => {
+  it('far more looks than places: all are dropped, and written again by looks', () => {
     const left = Array.from({ length: MOST_LEFT + 4 }, (_, i) => tokenFrom('gone', String(i)));
     const terms = left.map((token) => ({ token, agoUs: 0, leastAgoUs: 0, counterMs: 0 }));
     const again: Step = { tidiedAgoUs: tidyUs, from: 0 };

@@ -57,11 +57,11 @@ export class RealBench {
     return program;
   }
 
-  /** Nothing but counters is left, and terms of looks at most: who did not name them leaves them to expire. */
+  /** Nothing but counters is left, and looks at most: who did not name them leaves them to expire. */
   async nothingLeft(hands = this.hands): Promise<void> {
     for (const hand of hands) {
       await eventually(async () =>
-        (await hand.keys('*')).every((key) => /:(?:fence|terms):|^quorate:taken/.test(key)),
+        (await hand.keys('*')).every((key) => /:(?:fence|looks):|^quorate:taken/.test(key)),
       );
     }
   }
