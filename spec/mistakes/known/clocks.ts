@@ -8,9 +8,9 @@ export const CLOCKS: readonly Mistake[] = [
     patches: [
       {
         in: 'SimulatedClient.constructor',
-        find: `() => this.bootMs(),
+        find: `this.bootMs(),
       () => this.monotonicMs`,
-        replace: `undefined,
+        replace: `this.wallMs(),
       () => this.wallMs`,
       },
     ],
