@@ -68,16 +68,25 @@ async function measureIn(lib: string, mode: string, urls: readonly string[]): Pr
   return JSON.parse(stdout) as Measured;
 }
 
+function sampleOf(measured: Measured, load: number): Sample {
+  const sample = measured[load];
+  if (sample === undefined) throw new Error('a process measured fewer loads');
+  return sample;
+}
+
 function tell(pairs: ReadonlyMap<string, readonly [before: Measured, now: Measured][]>): void {
   for (const [key, measured] of pairs) {
-    for (const load of LOADS) {
+    for (const [i, load] of LOADS.entries()) {
       for (const { name, of } of FIGURES) {
-        const ratios = measured.map(([before, now]) => of(now[load]) / of(before[load]));
+        const found = measured.map(
+          ([before, now]) => [of(sampleOf(before, i)), of(sampleOf(now, i))] as const,
+        );
+        const ratios = found.map(([before, now]) => now / before);
         const { low, high } = interval(ratios);
-        const before = median(measured.map(([one]) => of(one[load])));
+        const before = median(found.map(([one]) => one));
         const ratio = `${median(ratios).toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`;
         console.log(
-          `${`${key}, ${load}: ${name}`.padEnd(46)} ${ratio.padEnd(18)} of ${Number(before.toPrecision(3)).toLocaleString('en')}`,
+          `${`${key}, ${load.name}: ${name}`.padEnd(54)} ${ratio.padEnd(18)} of ${Number(before.toPrecision(3)).toLocaleString('en')}`,
         );
       }
     }

@@ -1,32 +1,36 @@
 /**
- * One fresh process of the comparison: pairs in sequence and with 64 in flight, by the library of one tree. Arguments: that
- * library, compiled; `default` or `plain`; and the URLs of the masters. Prints the rates, in pairs a second, and the CPU time
- * of a pair, in µs.
+ * One fresh process of the comparison: each load by the library of one tree, in turns. Arguments: that library, compiled;
+ * `default` or `plain`; and the URLs of the masters. Prints, for each load, the rate in pairs a second and the CPU time of a
+ * pair in µs.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type * as quorate from '../../lib/index.js';
 import { median } from '../statistics.js';
-import { contenderOptions, type Measured, type Sample } from './setting.js';
+import { contenderOptions, type Load, LOADS, type Measured, type Sample } from './setting.js';
 
-const LANES = 64;
-const NAMES_OF_A_LANE = 16;
 const WARM_UP_MS = 500;
 const SLICE_MS = 200;
 const SLICES = 3;
+const WAIT_MS = 30_000;
 
 const [lib = '', mode = '', ...urls] = process.argv.slice(2);
 const { Redlock } = (await import(lib)) as typeof quorate;
-const clients = urls.map((url) => new Redis(url));
-await Promise.all(clients.map((client) => client.ping()));
-const redlock = new Redlock(clients, contenderOptions(mode));
+const sets = [1, 2].map(() => urls.map((url) => new Redis(url)));
+await Promise.all(sets.flat().map((client) => client.ping()));
+const instances = sets.map((clients) => new Redlock(clients, contenderOptions(mode)));
+let used = 0;
 
-async function load(lanes: number, lengthMs: number): Promise<Sample> {
+async function measure({ holdMs, lanes, names }: Load, lengthMs: number): Promise<Sample> {
   const startMs = performance.now();
   const cpu = process.cpuUsage();
   let pairs = 0;
   const work = async (lane: number): Promise<void> => {
-    for (let i = 0; performance.now() - startMs < lengthMs; i++) {
-      const lease = await redlock.acquire(`${lane}:${i % NAMES_OF_A_LANE}`, { waitMs: 0 });
+    const redlock = instances[names === undefined ? 0 : lane % instances.length];
+    while (redlock !== undefined && performance.now() - startMs < lengthMs) {
+      const name = names === undefined ? `${process.pid}:${used++}` : `${Math.floor(Math.random() * names)}`;
+      const lease = await redlock.acquire(name, { waitMs: names === undefined ? 0 : WAIT_MS });
+      if (holdMs !== undefined) await sleep(holdMs[0] + Math.random() * (holdMs[1] - holdMs[0]));
       await lease.release();
       pairs++;
     }
@@ -43,14 +47,11 @@ function middle(samples: readonly Sample[]): Sample {
   return { rate: median(samples.map(({ rate }) => rate)), cpuUs: median(samples.map(({ cpuUs }) => cpuUs)) };
 }
 
-await load(1, WARM_UP_MS);
-await load(LANES, WARM_UP_MS);
-const [sequence, parallel]: [Sample[], Sample[]] = [[], []];
-for (let slice = 0; slice < SLICES; slice++) {
-  sequence.push(await load(1, SLICE_MS));
-  parallel.push(await load(LANES, SLICE_MS));
-}
-const measured: Measured = { 'in sequence': middle(sequence), '64 in flight': middle(parallel) };
+for (const load of LOADS) await measure(load, WARM_UP_MS);
+const samples = LOADS.map((): Sample[] => []);
+for (let slice = 0; slice < SLICES; slice++)
+  for (const [i, load] of LOADS.entries()) samples[i]?.push(await measure(load, SLICE_MS));
+const measured: Measured = samples.map(middle);
 console.log(JSON.stringify(measured));
-await redlock.close();
-for (const client of clients) client.disconnect();
+await Promise.all(instances.map((redlock) => redlock.close()));
+for (const client of sets.flat()) client.disconnect();

@@ -2,7 +2,23 @@
 import type { RedlockOptions } from '../../lib/index.js';
 
 export const MODES = ['default', 'plain'] as const;
-export const LOADS = ['in sequence', '64 in flight'] as const;
+
+/** So many lanes, each of which takes and gives back one lock after another. Each name is used once, as an invoice is. */
+export interface Load {
+  readonly name: string;
+  readonly lanes: number;
+  /** How long a holder works, in ms: at random from the first to the second. */
+  readonly holdMs?: readonly [least: number, most: number];
+  /** The lanes are those of two instances and want so few names, drawn at random: they wait for each other. */
+  readonly names?: number;
+}
+
+export const LOADS: readonly Load[] = [
+  { name: 'in sequence', lanes: 1 },
+  { name: '64 in flight', lanes: 64 },
+  { name: '1,024 that work', lanes: 1_024, holdMs: [2, 20] },
+  { name: '2 × 20 on 20 names', lanes: 40, holdMs: [5, 5], names: 20 },
+];
 
 export interface Sample {
   /** Pairs of acquire and release a second. */
@@ -11,7 +27,8 @@ export interface Sample {
   readonly cpuUs: number;
 }
 
-export type Measured = Readonly<Record<(typeof LOADS)[number], Sample>>;
+/** In the order of the loads. */
+export type Measured = readonly Sample[];
 
 export function contenderOptions(mode: string): RedlockOptions {
   return mode === 'plain' ? { fencing: false, fair: false, restartGuardMs: 0 } : {};
