@@ -171,8 +171,8 @@ h2{font-size:15px;margin:0 0 6px}
 .tables{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,460px),1fr));gap:28px 40px;align-items:start}
 table{border-collapse:collapse;width:100%;font-size:14px}
 caption{text-align:left;font-weight:600;padding-bottom:6px}
-td,th{padding:5px 0 5px 10px;border-top:1px solid var(--grid);text-align:right;vertical-align:top;font-variant-numeric:tabular-nums}
-td:first-child,th:first-child{text-align:left;padding-left:0}
+td,th{padding:5px 0 5px 10px;border-top:1px solid var(--grid);text-align:right;vertical-align:top;white-space:nowrap;font-variant-numeric:tabular-nums}
+td:first-child,th:first-child{text-align:left;padding-left:0;white-space:normal}
 th{font-weight:500;color:var(--soft)}
 .notes{margin-top:32px;display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,460px),1fr));gap:20px 40px;font-size:14px}
 .note{max-width:76ch}
