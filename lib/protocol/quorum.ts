@@ -121,9 +121,9 @@ export function verdict(counts: Counts): Decision {
   return ofThoseThatAnswered(decideClaim, counts);
 }
 
-/** The same for what a holder asks: an extension, a note. */
-export function holdersVerdict(counts: Counts): Decision {
-  return ofThoseThatAnswered(decideExtension, counts);
+/** The same for what a holder asks: an extension, a note. @param mayCreate  votes that are gone may be set again */
+export function holdersVerdict(counts: Counts, mayCreate = false): Decision {
+  return ofThoseThatAnswered((some) => decideExtension(some, mayCreate), counts);
 }
 
 /**
@@ -159,19 +159,21 @@ export function decideClaim(counts: Counts): Decision | undefined {
 
 /**
  * The same for a round of extensions. A master that refuses one has lost the vote, whatever its key holds: both kinds of
- * refusal count together, and more than N − q of them end the lease.
+ * refusal count together. If the votes that are gone stay gone, more than N − q refusals are a loss. If they may be set again,
+ * a quorum of refusals is: half of an even N is nobody's quorum, and the lease may regain them while it is valid.
  */
-export function decideExtension(counts: Counts): Decision | undefined {
+export function decideExtension(counts: Counts, mayCreate: boolean): Decision | undefined {
   const nodes = countNodes(counts);
   const quorum = quorumOf(nodes);
   const spare = nodes - quorum;
   const { granted, held, wrongType, misconfigured, pending } = counts;
+  const loss = mayCreate ? quorum : spare + 1;
   if (granted >= quorum) return 'granted';
-  if (held > spare) return 'held';
-  if (granted + pending >= quorum || held + pending > spare) return undefined;
+  if (held >= loss) return 'held';
+  if (granted + pending >= quorum || held + pending >= loss) return undefined;
   const refused = held + wrongType;
-  if (refused > spare) return 'wrongType';
-  if (refused + pending > spare) return undefined;
+  if (refused >= loss) return 'wrongType';
+  if (refused + pending >= loss) return undefined;
   const lasting = wrongType + misconfigured;
   if (lasting > spare) return 'misconfigured';
   return lasting + pending > spare ? undefined : whatPasses(counts, spare);

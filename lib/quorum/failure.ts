@@ -139,7 +139,7 @@ export function lossError(why: string, resources: readonly string[], cause?: Red
 }
 
 /**
- * The error for a failed extension: a loss if more than N − q masters refuse; anything else changes nothing. It is not a loss
+ * The error for a failed extension: a loss if a quorum of the masters refuses; anything else changes nothing. It is not a loss
  * yet if the refusals come from waiters that have too few votes for a quorum, and were asked to let them rest: the lease may
  * regain these votes.
  */

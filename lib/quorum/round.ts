@@ -127,7 +127,8 @@ export class Round implements Sink, Counts {
 
   /** The decision; only once the round is over. */
   get decision(): Decision {
-    return this.request.operation.isClaim ? verdict(this) : holdersVerdict(this);
+    const { mayCreate, operation } = this.request;
+    return operation.isClaim ? verdict(this) : holdersVerdict(this, mayCreate);
   }
 
   /** The highest fencing token that any master accepted for it; 0 without one. */
@@ -299,7 +300,8 @@ export class Round implements Sink, Counts {
   }
 
   #decide(): Decision | undefined {
-    return this.request.operation.isClaim ? decideClaim(this) : decideExtension(this);
+    const { mayCreate, operation } = this.request;
+    return operation.isClaim ? decideClaim(this) : decideExtension(this, mayCreate);
   }
 
   #proceed(): void {

@@ -80,10 +80,10 @@ function naive(answers: readonly Answer[]): Decision {
 }
 
 /** The same for what a holder asks: a refusal is a lost vote, whatever is there instead. */
-function naiveForHolder(answers: readonly Answer[]): Decision {
+function naiveForHolder(answers: readonly Answer[], isLost = exclude): Decision {
   if (suffice(answers, 'granted')) return 'granted';
-  if (exclude(answers, 'held')) return 'held';
-  if (exclude(answers, 'held', 'wrongType')) return 'wrongType';
+  if (isLost(answers, 'held')) return 'held';
+  if (isLost(answers, 'held', 'wrongType')) return 'wrongType';
   if (exclude(answers, 'wrongType', 'misconfigured')) return 'misconfigured';
   return isLate(answers) ? 'quarantined' : 'unknown';
 }
@@ -177,13 +177,26 @@ describe('a quorum that quarantine costs', () => {
   });
 });
 
-/** How claims are decided, and what a holder asks. */
+/** How claims are decided, and what a holder asks; `tie` is what half of an even N decides by its refusals, the rest granting. */
 const RULES = [
-  { of: 'claims', decide: decideClaim, ends: verdict, rule: naive },
-  { of: 'extensions', decide: decideExtension, ends: holdersVerdict, rule: naiveForHolder },
+  { of: 'claims', decide: decideClaim, ends: verdict, rule: naive, tie: 'held' },
+  {
+    of: 'extensions of votes that are there',
+    decide: (counts: Counts) => decideExtension(counts, false),
+    ends: (counts: Counts) => holdersVerdict(counts),
+    rule: (answers: readonly Answer[]) => naiveForHolder(answers),
+    tie: 'held',
+  },
+  {
+    of: 'extensions',
+    decide: (counts: Counts) => decideExtension(counts, true),
+    ends: (counts: Counts) => holdersVerdict(counts, true),
+    rule: (answers: readonly Answer[]) => naiveForHolder(answers, suffice),
+    tie: 'unknown',
+  },
 ] as const;
 
-for (const { of, decide, ends, rule } of RULES) {
+for (const { of, decide, ends, rule, tie } of RULES) {
   describe(`a full round of ${of}`, () => {
     for (const nodes of SIZES) {
       it(`N=${nodes}: all ${3 ** nodes} combinations of granted, refused, unknown say what the rules say`, () => {
@@ -217,9 +230,10 @@ for (const { of, decide, ends, rule } of RULES) {
       });
     }
 
-    it('ties of an even N are no quorum: N=2 at 1:1 and N=4 at 2:2 are held', () => {
-      expect(decide(countsOf(['granted', 'held'], 2))).to.equal('held');
-      expect(decide(countsOf(['granted', 'granted', 'held', 'held'], 4))).to.equal('held');
+    it(`ties of an even N are no quorum: N=2 at 1:1 and N=4 at 2:2 are ${tie}`, () => {
+      expect(decide(countsOf(['granted', 'held'], 2))).to.equal(tie);
+      expect(decide(countsOf(['granted', 'granted', 'held', 'held'], 4))).to.equal(tie);
+      expect(decide(countsOf(['granted', 'held', 'held', 'held'], 4))).to.equal('held');
       expect(decide(countsOf(['granted', 'unknown'], 2))).to.equal('unknown');
       expect(decide(countsOf(['granted', 'granted', 'unknown', 'unknown'], 4))).to.equal('unknown');
     });
@@ -249,13 +263,13 @@ for (const { of, decide, ends, rule } of RULES) {
 
       it(`N=${nodes}: a yes is out with the quorum's last grant, a no with the first refusal too many`, () => {
         const quorum = quorumOf(nodes);
-        const spare = nodes - quorum;
+        const enough = tie === 'held' ? nodes - quorum + 1 : quorum;
         const grants = (count: number): Answer[] => Array.from({ length: count }, () => 'granted');
         const refusals = (count: number): Answer[] => Array.from({ length: count }, () => 'held');
         expect(decide(countsOf(grants(quorum), nodes))).to.equal('granted');
         expect(decide(countsOf(grants(quorum - 1), nodes))).to.equal(undefined);
-        expect(decide(countsOf(refusals(spare + 1), nodes))).to.equal('held');
-        expect(decide(countsOf(refusals(spare), nodes))).to.equal(undefined);
+        expect(decide(countsOf(refusals(enough), nodes))).to.equal('held');
+        expect(decide(countsOf(refusals(enough - 1), nodes))).to.equal(undefined);
       });
     }
   });

@@ -184,6 +184,16 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
     noticedBy: { specs: ['spec/coordinator/regaining.spec.ts'] },
   },
   {
+    name: 'an extension that half of the masters refuse loses the lease',
+    why: 'with an even N, a claim that is about to be undone ends a lease that is valid',
+    patches: [{ in: 'decideExtension', find: 'mayCreate ? quorum : spare + 1', replace: 'spare + 1' }],
+    noticedBy: {
+      breaks: ['erosion'],
+      seeds: { of: 'service', from: 310 },
+      specs: ['spec/protocol/quorum.spec.ts'],
+    },
+  },
+  {
     name: 'regain: a waiter with a quorum loses the lease late',
     patches: [
       { in: 'isRefusedByWaiters', find: 'isAsked && round.held < quorumOf(masters)', replace: 'isAsked' },
