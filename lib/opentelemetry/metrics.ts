@@ -12,6 +12,11 @@ const HOLD_S = [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600];
 
 const seconds = (ms: number): number => ms / 1_000;
 
+/** Empty for a call that succeeded. */
+function errorType(code: string | undefined): Attributes {
+  return code === undefined ? {} : { 'error.type': code };
+}
+
 /** Measures operations, one by one. */
 function countOperations(redlock: Redlock, meter: Meter, labels: Labels): readonly (() => void)[] {
   const duration = (name: string, description: string, bounds: number[]) =>
@@ -20,18 +25,11 @@ function countOperations(redlock: Redlock, meter: Meter, labels: Labels): readon
   const waitTime = duration('quorate.wait.duration', 'Calls that were not granted at once', CALL_S);
   const holdTime = duration('quorate.hold.duration', 'Leases, from grant to end', HOLD_S);
   const leadTime = duration('quorate.lead.duration', 'Leaderships, while their routine runs', HOLD_S);
-  const grants = meter.createCounter('quorate.grants', {
-    description: 'Leases that were granted',
-    unit: '{lease}',
-  });
-  const refusals = meter.createCounter('quorate.refusals', {
-    description: 'Calls that ended without a lease',
-    unit: '{call}',
-  });
-  const renewals = meter.createCounter('quorate.renewals', {
-    description: 'Extensions of leases, by renewal or call',
-    unit: '{extension}',
-  });
+  const counter = (name: string, description: string, unit: string) =>
+    meter.createCounter(name, { description, unit });
+  const grants = counter('quorate.grants', 'Leases that were granted', '{lease}');
+  const refusals = counter('quorate.refusals', 'Calls that ended without a lease', '{call}');
+  const renewals = counter('quorate.renewals', 'Extensions of leases, by renewal or call', '{extension}');
   const held = (event: LostEvent | ReleasedEvent, end: string): void =>
     holdTime.record(seconds(event.heldMs), labels.attributes(event, { 'quorate.lease.end': end }));
   const onLost = (event: LostEvent): void => held(event, 'lost');
@@ -43,8 +41,10 @@ function countOperations(redlock: Redlock, meter: Meter, labels: Labels): readon
     subscribe(redlock, 'acquire', {
       onEnd: (message) => {
         const { code } = outcomeOf(message);
-        const failure: Attributes = code === undefined ? {} : { 'error.type': code };
-        const attributes = labels.attributes(message, { 'quorate.operation': message.by, ...failure });
+        const attributes = labels.attributes(message, {
+          'quorate.operation': message.by,
+          ...errorType(code),
+        });
         acquireTime.record(seconds(message.elapsedMs), attributes);
         if (message.waited) waitTime.record(seconds(message.elapsedMs), attributes);
         (code === undefined ? grants : refusals).add(1, attributes);
@@ -53,16 +53,14 @@ function countOperations(redlock: Redlock, meter: Meter, labels: Labels): readon
     subscribe(redlock, 'lead', {
       onEnd: (message) => {
         const { code = codeOf(message.reason) } = outcomeOf(message);
-        const end: Attributes = code === undefined ? {} : { 'error.type': code };
-        leadTime.record(seconds(message.elapsedMs), labels.attributes(message, end));
+        leadTime.record(seconds(message.elapsedMs), labels.attributes(message, errorType(code)));
       },
     }),
     subscribe(redlock, 'extend', {
       onEnd: (message) => {
         if (message.error === undefined && message.result === undefined) return; // given back meanwhile
         const { code } = outcomeOf(message);
-        const failure: Attributes = code === undefined ? {} : { 'error.type': code };
-        renewals.add(1, labels.attributes(message, { 'quorate.operation': message.by, ...failure }));
+        renewals.add(1, labels.attributes(message, { 'quorate.operation': message.by, ...errorType(code) }));
       },
     }),
   ];
