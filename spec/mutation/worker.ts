@@ -106,7 +106,7 @@ function prepare(
     const name = `${file} ${title} ${nth}`;
     names.set(test, name);
     if (timeout === '0') test.timeout(0);
-    return named?.has(name) ?? !isSlow(title);
+    return named?.has(name) ?? !isSlow(file, title);
   });
   for (const child of suite.suites) prepare(child, file, seen, named);
 }
