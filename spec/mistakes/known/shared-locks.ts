@@ -59,8 +59,8 @@ export const SHARED_LOCKS: readonly Mistake[] = [
       },
       {
         in: 'Round.decision',
-        find: 'this.request',
-        replace: 'this.isEnoughToRead ? "granted" : this.request',
+        find: 'return operation',
+        replace: 'return this.isEnoughToRead ? "granted" : operation',
       },
       {
         in: 'Round.isWanted',
