@@ -160,7 +160,7 @@ export function decideClaim(counts: Counts): Decision | undefined {
 /**
  * The same for a round of extensions. A master that refuses one has lost the vote, whatever its key holds: both kinds of
  * refusal count together. If the votes that are gone stay gone, more than N − q refusals are a loss. If they may be set again,
- * a quorum of refusals is: half of an even N is nobody's quorum, and the lease may regain them while it is valid.
+ * a quorum of refusals is: half of an even N is nobody's quorum, and the lease may regain these votes while it is valid.
  */
 export function decideExtension(counts: Counts, mayCreate: boolean): Decision | undefined {
   const nodes = countNodes(counts);
