@@ -25,9 +25,8 @@ async function measure({ holdMs, lanes, names }: Load, lengthMs: number): Promis
   const startMs = performance.now();
   const cpu = process.cpuUsage();
   let pairs = 0;
-  const work = async (lane: number): Promise<void> => {
-    const redlock = instances[names === undefined ? 0 : lane % instances.length];
-    while (redlock !== undefined && performance.now() - startMs < lengthMs) {
+  const work = async (redlock: quorate.Redlock): Promise<void> => {
+    while (performance.now() - startMs < lengthMs) {
       const name = names === undefined ? `${process.pid}:${used++}` : `${Math.floor(Math.random() * names)}`;
       const lease = await redlock.acquire(name, { waitMs: names === undefined ? 0 : WAIT_MS });
       if (holdMs !== undefined) await sleep(holdMs[0] + Math.random() * (holdMs[1] - holdMs[0]));
@@ -35,7 +34,8 @@ async function measure({ holdMs, lanes, names }: Load, lengthMs: number): Promis
       pairs++;
     }
   };
-  await Promise.all(Array.from({ length: lanes }, (_, lane) => work(lane)));
+  const working = names === undefined ? instances.slice(0, 1) : instances;
+  await Promise.all(working.flatMap((redlock) => Array.from({ length: lanes }, () => work(redlock))));
   const { user, system } = process.cpuUsage(cpu);
   return {
     rate: (pairs / (performance.now() - startMs)) * 1_000,

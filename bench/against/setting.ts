@@ -6,10 +6,11 @@ export const MODES = ['default', 'plain'] as const;
 /** So many lanes, each of which takes and gives back one lock after another. Each name is used once, as an invoice is. */
 export interface Load {
   readonly name: string;
+  /** Of each instance: of one, or of two if names are shared. */
   readonly lanes: number;
   /** How long a holder works, in ms: at random from the first to the second. */
   readonly holdMs?: readonly [least: number, most: number];
-  /** The lanes are those of two instances and want so few names, drawn at random: they wait for each other. */
+  /** Two instances want so few names, drawn at random: they wait for each other. */
   readonly names?: number;
 }
 
@@ -17,7 +18,7 @@ export const LOADS: readonly Load[] = [
   { name: 'in sequence', lanes: 1 },
   { name: '64 in flight', lanes: 64 },
   { name: '1,024 that work', lanes: 1_024, holdMs: [2, 20] },
-  { name: '2 × 20 on 20 names', lanes: 40, holdMs: [5, 5], names: 20 },
+  { name: '2 × 20 on 20 names', lanes: 20, holdMs: [5, 5], names: 20 },
 ];
 
 export interface Sample {

@@ -327,9 +327,17 @@ describe('chaos run: the checker', () => {
     expect(found({}, [{ e: 'exit', t: 5, client: 'c1', meant: false, text: 'code 1' }]).kinds).to.deep.equal([
       'exit',
     ]);
-    expect(found({}, [{ e: 'keys', t: 5, target: 'm1', left: ['k1 (80 ms)'] }]).kinds).to.deep.equal([
-      'keys left',
-    ]);
+    const keysLeft = (key: string, ttlMs: number): readonly string[] =>
+      found({}, [{ e: 'keys', t: 5, target: 'm1', left: [{ key, ttlMs }] }]).kinds;
+    for (const [key, ttlMs] of [
+      ['k1', 80],
+      ['leader', 80],
+      ['quorate:queue:{k1}', 80],
+      ['quorate:looks:{x:leader}', -1],
+      ['quorate:looks:{x:leader}', 70_000],
+    ] as const)
+      expect(keysLeft(key, ttlMs), key).to.deep.equal(['keys left']);
+    expect(keysLeft('quorate:looks:{x:leader}', 50_000)).to.deep.equal([]); // a candidate's that died
     expect(found({ 'c1.1': life([no('LOCK_TAKEN')]) }).kinds).to.deep.equal(['unfounded']);
     const [asked, got, ...rest] = first;
     if (asked === undefined || got?.e !== 'got') throw new Error('no lease');

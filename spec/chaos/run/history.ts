@@ -168,8 +168,13 @@ export type ConductorEvent =
       readonly text: string;
     }
   | Still
-  | { readonly e: 'keys'; readonly t: number; readonly target: string; readonly left: readonly string[] }
+  | { readonly e: 'keys'; readonly t: number; readonly target: string; readonly left: readonly KeyLeft[] }
   | { readonly e: 'end'; readonly t: number };
+/** A key, and in how many ms it expires: −1 for never. */
+export interface KeyLeft {
+  readonly key: string;
+  readonly ttlMs: number;
+}
 export type Stroke = 'strike' | 'struck' | 'mend' | 'mended';
 
 export interface RunFacts {

@@ -1,9 +1,11 @@
 /** Reads a history into a model. It does not check anything yet, but for lines that contradict each other. */
+import { LONGEST_LIFE_MS } from '../../../lib/queue/queue-place.js';
 import {
   type ClientEvent,
   CONDUCTOR,
   type ConductorEvent,
   historyFiles,
+  type KeyLeft,
   type Noted,
   type Place,
   readHistory,
@@ -21,6 +23,7 @@ import type {
   Tidings,
   Violation,
 } from './model.js';
+import { LEADER } from './options.js';
 
 /** Grants that do not show that a client's own calls go on. */
 const BACKGROUND: ReadonlySet<Call['kind']> = new Set(['job', 'plain', 'redlock5']);
@@ -111,14 +114,12 @@ export class RunReader {
         if (!event.meant)
           this.#see('exit', `${event.client} did not end by itself as it should: ${event.text}`, place);
         return;
-      case 'keys':
-        if (event.left.length > 0)
-          this.#see(
-            'keys left',
-            `on ${event.target}, one ttl after the end: ${event.left.join(', ')}`,
-            place,
-          );
-        return;
+      case 'keys': {
+        const left = event.left.filter((one) => !isOfCandidate(one));
+        if (left.length === 0) return;
+        const keys = left.map(({ key, ttlMs }) => `${key} (${ttlMs} ms)`).join(', ');
+        return this.#see('keys left', `on ${event.target}, one ttl after the end: ${keys}`, place);
+      }
       case 'strike': {
         const { t, target, kind, how, byMs } = event;
         const never = { struckT: Infinity, mendT: Infinity, mendedT: Infinity };
@@ -277,4 +278,10 @@ function end(lease: LeaseSpan, t: number, outcome: 'released' | 'gave' | 'lost')
   if (lease.overT !== Infinity) return;
   lease.overT = t;
   lease.outcome = outcome;
+}
+
+/** A candidate waits without a bound: what it leaves behind when it dies lives for as long as any place. */
+function isOfCandidate({ key, ttlMs }: KeyLeft): boolean {
+  const isPlace = new RegExp(`^quorate:(?:tagged:)?(?:queue|turn|looks):.*${LEADER}\\}?$`).test(key);
+  return isPlace && ttlMs > 0 && ttlMs <= LONGEST_LIFE_MS;
 }

@@ -6,7 +6,7 @@ import { Redlock } from '../../../lib/index.js';
 import { commitOf, earlierPackage } from '../../../scripts/earlier.js';
 import { Conductor } from './conductor.js';
 import { type Beside, type ClientProgram, compileClients, CrewMember, type CrewNotes } from './crew.js';
-import { CONDUCTOR, HistoryFile, nowMs, type RunFacts, TIMESTAMP_SERVER } from './history.js';
+import { CONDUCTOR, HistoryFile, type KeyLeft, nowMs, type RunFacts, TIMESTAMP_SERVER } from './history.js';
 import { type ChaosMasters, startChaosMasters } from '../kit/masters.js';
 import {
   BESIDE,
@@ -238,21 +238,19 @@ async function prepare(servers: readonly string[], guardMs: number): Promise<str
   }
 }
 
-/** What is meant to stay: counters, markers, records of jobs, and, for up to a minute, the places of candidates: they wait without a bound. */
-const STAYS = new RegExp(
-  `^quorate:(?:tagged:)?(?:(?:fence|guard|record)|(?:queue|turn|looks):.*${LEADER}(?:\\}|$))`,
-);
-
-/** The locks, and places in queues, that are left on each server, and in how many ms each expires. */
+/** The locks, and places in queues, that are left on each server. Counters, markers and the records of jobs are meant to stay. */
 async function noteKeys(servers: readonly string[], match: string, history: HistoryFile): Promise<void> {
   for (const [i, url] of servers.entries()) {
     const client = new Redis(url);
     client.on('error', () => undefined);
     try {
-      const left: string[] = [];
+      const left: KeyLeft[] = [];
       for await (const keys of client.scanStream({ match, count: 1_000 })) {
-        const own = (keys as string[]).filter((key) => !STAYS.test(key)); // the cast: what SCAN answers
-        for (const key of own) left.push(`${key} (${await client.pttl(key)} ms)`);
+        // the cast: what SCAN answers
+        const own = (keys as string[]).filter(
+          (key) => !/^quorate:(?:tagged:)?(?:fence|guard|record)/.test(key),
+        );
+        for (const key of own) left.push({ key, ttlMs: await client.pttl(key) });
       }
       history.note({ e: 'keys', t: nowMs(), target: `server ${i + 1}`, left });
     } finally {
