@@ -7,6 +7,7 @@ import {
   systemWallClock,
   type Timers,
   type WallClock,
+  type Runtime,
 } from './runtime/clock.js';
 import { invalidArgument, type RedlockError, withoutPassword } from './runtime/errors.js';
 import type { InstanceTerms } from './input/options.js';
@@ -19,7 +20,6 @@ import {
   RedisTransport,
   type Transport,
 } from './redis/transport.js';
-import type { Runtime } from './runtime/runtime.js';
 
 /** What an instance runs on; specs and simulations bring their own. */
 export interface Environment extends Runtime {

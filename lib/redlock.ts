@@ -5,7 +5,7 @@ import { Coordinator } from './coordinator/coordinator.js';
 import { nullIfTaken } from './runtime/errors.js';
 import { electionOf } from './election/election.js';
 import type { Election, ElectionOptions } from './election/public.js';
-import { SeenLeaders } from './election/seen-leaders.js';
+import { SeenLeaders } from './election/leaders.js';
 import { jobOf } from './jobs/job.js';
 import { runOnceOf } from './jobs/run-once.js';
 import type { Job, JobOptions, JobResult, JobRoutine, RunOnceOptions } from './jobs/public.js';
@@ -69,7 +69,7 @@ import { Emitter } from './runtime/listenable.js';
 import { EVENT_NAMES, type RedlockEvents } from './telemetry/events.js';
 import { NodeWatches } from './node/node-watch.js';
 import { Telemetry } from './telemetry/telemetry.js';
-import { argumentsOfUsing } from './input/using-arguments.js';
+import { argumentsOfUsing } from './input/given.js';
 
 /** The routine that `redlock.using` runs while the lock is held. */
 export type Routine<T> = (lease: Lease) => Promise<T> | T;

@@ -8,11 +8,11 @@ import {
   RESERVED,
   takenKey,
   valueKey,
+  checkOneSlot,
 } from './protocol/keys.js';
-import type { NoteKeys } from './protocol/note-requests.js';
+import type { NoteKeys } from './protocol/lone-requests.js';
 import { type InstanceTerms, resolveResources } from './input/options.js';
 import { type Kind, MUTEX, NO_MARKER, type Scope, type Setting, SettledScope } from './protocol/scope.js';
-import { checkOneSlot } from './redis/hash-slots.js';
 
 /** What of a master matters to names. */
 interface Master {

@@ -92,9 +92,10 @@ function entriesIn(folder) {
   );
 }
 
+const TARGET = 'es2022';
 const CODE = [
   { source: '.ts', output: '.cjs' },
-  { tsconfig: 'tsconfig.build.json', transform: { target: 'es2022' } },
+  { tsconfig: 'tsconfig.build.json', transform: { target: TARGET } },
 ];
 const COMMON_JS = { format: 'cjs', strict: true, comments: false };
 
@@ -108,15 +109,36 @@ const REQUIRE_CRONER = {
  * What was made of Lua is nobody's to read: with the server around it, it is made small. The bundler writes a comment before
  * each file.
  */
-function shrinkMasters() {
-  const path = join(DIST, 'testing.cjs');
-  const code = readFileSync(path, 'utf8');
+function withSmallMasters(code) {
   const from = code.indexOf('\n// lib/testing/master/');
   const to = code.indexOf('\n// lib/testing/memory-masters.ts');
   if (from < 0 || to < from) throw new Error('testing.cjs is not in the order that is expected');
-  const { code: small } = transformSync(code.slice(from, to), { minify: true, target: 'es2022' });
-  const title = '// lib/testing/master, with what was made of the Lua in lib/protocol/lua';
-  writeFileSync(path, `${code.slice(0, from)}\n${title}\n${small.trimEnd()}${code.slice(to)}`);
+  const { code: small } = transformSync(code.slice(from, to), { minify: true, target: TARGET });
+  return `${code.slice(0, from)}\n${small.trimEnd()}${code.slice(to)}`;
+}
+
+/** Each chunk by its file's name, where the bundler has made one up of a module that is in it. */
+function withChunkNames(code) {
+  const required = [...code.matchAll(/^const (require_\w+) = require\("\.\/([\w-]+)\.cjs"\)/gm)];
+  const names = new Map(required.map(([, name, file]) => [name, `$${file.replace(/-/g, '_')}`]));
+  return code.replace(/\brequire_\w+/g, (name) => names.get(name) ?? name);
+}
+
+/** The bundler names a class within itself as well, and esbuild would rename it there: `error.name` would be another. */
+function withNamesOutside(code) {
+  return code.replace(/\bvar (\w+) = class \1\b/g, 'var $1 = class');
+}
+
+/** Without white space, in lines short enough for a stack trace to say where. All names that callers can see stay. */
+function shrink() {
+  for (const name of readdirSync(DIST).filter((file) => file.endsWith('.cjs'))) {
+    const path = join(DIST, name);
+    const written = readFileSync(path, 'utf8');
+    const whole = name === 'testing.cjs' ? withSmallMasters(written) : written;
+    const code = withNamesOutside(withChunkNames(whole));
+    const options = { minifyWhitespace: true, minifySyntax: true, lineLimit: 160, target: TARGET };
+    writeFileSync(path, transformSync(code, options).code);
+  }
 }
 
 async function buildCode() {
@@ -208,8 +230,8 @@ await import('./lua/ensure.mjs');
 rmSync(DIST, { recursive: true, force: true });
 if (!IS_CODE_ALONE) syncManifest();
 await buildCode();
-shrinkMasters();
 await buildProgram();
+shrink();
 if (!IS_CODE_ALONE) {
   await buildTypes();
   writeModules();

@@ -11,7 +11,7 @@ export { counterKey, RESERVED, takenKey } from '../protocol/keys.js';
 export { STORED_KIND } from '../protocol/lua/stored.js';
 export { quorumOf } from '../protocol/quorum.js';
 export { release } from '../protocol/request.js';
-export { taking } from '../protocol/taken-request.js';
+export { taking } from '../protocol/lone-requests.js';
 export { MUTEX, NO_MARKER, READ, SettledScope } from '../protocol/scope.js';
 export { percentile } from '../runtime/statistics.js';
 export { isOurs, publicPart, RESERVED_MARK, SystemRandom, tokenIn } from '../runtime/random.js';

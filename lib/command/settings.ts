@@ -9,8 +9,7 @@ import type { RedlockOptions } from '../input/options.js';
 import type { Master } from '../redis/connect.js';
 import { RedlockError, show } from '../runtime/errors.js';
 import type { Arguments } from './arguments.js';
-import { EXIT } from './exit-codes.js';
-import { Failure, misuse } from './failure.js';
+import { EXIT, Failure, misuse } from './failure.js';
 import type { Random } from '../runtime/random.js';
 import { environmentOver, openClients, Redlock } from './library.js';
 

@@ -21,7 +21,7 @@ import type { Answers } from '../protocol/tally.js';
 import { isOurs, type Random } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
 import { inspection, release, releaseQueued, type Request, undo, undoQueued } from '../protocol/request.js';
-import { taking } from '../protocol/taken-request.js';
+import { taking } from '../protocol/lone-requests.js';
 import { Subscriptions } from '../queue/subscriptions.js';
 import { type SurveyAnswer, survey, type SurveyHooks } from '../quorum/survey.js';
 import type { Transport } from '../redis/transport.js';

@@ -5,7 +5,7 @@ import { RedlockError } from '../runtime/errors.js';
 import { medianOf } from '../runtime/statistics.js';
 import type { Node } from '../node/node.js';
 import { type NodeStats, roundTripOf, stateOf } from '../node/node-stats.js';
-import { COUNTER_LIFE_MS } from '../protocol/lua/fence-bounds.js';
+import { COUNTER_LIFE_MS } from '../protocol/lua/stored.js';
 import type { NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import { countOutcomes, GRANTED, type Outcome, unknownBy, verdict } from '../protocol/quorum.js';
 import { clockOf } from '../protocol/replies.js';

@@ -20,7 +20,7 @@ import type { Cancellation } from '../runtime/cancellation.js';
 import { publicPart } from '../runtime/random.js';
 import { percentile } from '../runtime/statistics.js';
 import type { Transport } from '../redis/transport.js';
-import type { Runtime } from '../runtime/runtime.js';
+import type { Runtime } from '../runtime/clock.js';
 
 /** What the diagnosis found about one master. A missing property is not known. */
 export interface NodeDiagnosis {

@@ -1,5 +1,5 @@
 /** Findings about the masters as a set: their number, their clocks, two addresses of one server. Pure. */
-import { BACK_US } from '../protocol/lua/fence-bounds.js';
+import { BACK_US } from '../protocol/lua/stored.js';
 import { quorumOf } from '../protocol/quorum.js';
 import { percentile } from '../runtime/statistics.js';
 import { apartMs, driftOf, type Reading } from './clock-comparison.js';

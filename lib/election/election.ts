@@ -8,7 +8,7 @@ import { type InstanceTerms, NO_OPTIONS, type ResolvedCall } from '../input/opti
 import type { Notes } from '../lease/notes.js';
 import { Outages } from '../lease/outages.js';
 import { Lead, type OnOutage } from './lead.js';
-import { type LeaderReading, readLeader } from './leader-reading.js';
+import { type LeaderReading, readLeader, type SeenLeaders } from './leaders.js';
 import { Leadership } from './leadership.js';
 import { Observation } from './observation.js';
 import { checkValue, resolveCampaign, resolveElection, resolveLead, resolveObserve } from './options.js';
@@ -22,7 +22,6 @@ import type {
   LeadRoutine,
   ObserveOptions,
 } from './public.js';
-import type { SeenLeaders } from './seen-leaders.js';
 
 /** What all elections of an instance share. */
 interface OfInstance {

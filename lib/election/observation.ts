@@ -12,9 +12,8 @@ import { RedlockError } from '../runtime/errors.js';
 import type { Coordination } from '../lease/coordination.js';
 import type { Subscription } from '../redis/subscription.js';
 import { toInteger } from '../protocol/replies.js';
-import type { LeaderReading } from './leader-reading.js';
+import { type LeaderReading, isAtLeast } from './leaders.js';
 import type { Leader } from './public.js';
-import { isAtLeast } from './seen-leaders.js';
 
 /** How long to wait for a push before a look, in ms. */
 const QUIET_MS = 30_000;

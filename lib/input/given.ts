@@ -1,4 +1,5 @@
-/** What a value that a caller gave is. */
+/** What callers gave: what a value is, and which of the arguments it is. */
+import { invalidArgument } from '../runtime/errors.js';
 
 /**
  * A text that masters keep apart from every other. Half of a surrogate pair is sent as U+FFFD, whichever half it is: names
@@ -16,4 +17,15 @@ export function isCount(value: unknown, least: number): value is number {
 /** Any AbortSignal, also of another realm or a polyfill. */
 export function isSignal(value: unknown): value is AbortSignal {
   return typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
+}
+
+/** @throws RedlockError `INVALID_ARGUMENT`: there is no routine */
+export function argumentsOfUsing<Options extends object, Routine extends (lease: never) => unknown>(
+  optionsOrRoutine: Options | Routine | undefined,
+  routineAfterOptions: Routine | undefined,
+): { readonly options: Options | undefined; readonly routine: Routine } {
+  const isShort = typeof optionsOrRoutine === 'function';
+  const routine = isShort ? optionsOrRoutine : routineAfterOptions;
+  if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
+  return { options: isShort ? undefined : optionsOrRoutine, routine };
 }

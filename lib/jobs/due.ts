@@ -1,5 +1,4 @@
-/** Which ticks are due, and which of them to run. Pure. */
-import { endedMs, isKept } from './life.js';
+/** Which ticks are due, which of them to run, and how long the record of a run lives. Pure. */
 import type { Policy } from './options.js';
 import { type Known, notBeforeMs } from './record.js';
 import { type Schedule, ticksIn } from './schedule.js';
@@ -148,4 +147,35 @@ function isDoneBy({ isOther, record }: Known, own: number): boolean {
 
 function miss(tick: number, reason: MissReason): Miss {
   return { tick, reason };
+}
+
+/** The margin for outages across ticks that come every few seconds, and for clocks that are apart, in ms. */
+const MARGIN_MS = 3_600_000;
+/** How long after its last write a run writes its record again, in ms: it may last for many ticks. */
+export const REWRITE_MS = MARGIN_MS / 4;
+
+/** @param spanMs  how long it is needed beyond its ticks */
+export function lifeMs(schedule: Schedule, spanMs: number, record: { tick: number; nowMs: number }): number {
+  const fromMs = Math.max(record.tick, record.nowMs);
+  return afterNext(schedule, fromMs) - record.nowMs + spanMs + MARGIN_MS;
+}
+
+/** Records may have expired whose tick has its second successor before this instant. */
+export function endedMs(spanMs: number, nowMs: number): number {
+  return nowMs - spanMs - MARGIN_MS / 2;
+}
+
+/** Whether the record of a tick would still be there, had it been begun. */
+function isKept(
+  schedule: Schedule,
+  tick: number,
+  { spanMs, nowMs }: { spanMs: number; nowMs: number },
+): boolean {
+  return afterNext(schedule, tick) > endedMs(spanMs, nowMs);
+}
+
+/** The second tick after an instant; in a schedule that ends, the last one. */
+function afterNext(schedule: Schedule, afterMs: number): number {
+  const next = schedule.next(afterMs) ?? afterMs;
+  return schedule.next(next) ?? next;
 }

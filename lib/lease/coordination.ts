@@ -5,7 +5,7 @@ import type { InstanceTerms, ResolvedCall } from '../input/options.js';
 import type { Lease } from './public.js';
 import type { Notes } from './notes.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
-import type { Runtime } from '../runtime/runtime.js';
+import type { Runtime } from '../runtime/clock.js';
 
 /** The kind of a note: the value of a leader, or the record of a job. */
 export type NoteKind = 'value' | 'record';

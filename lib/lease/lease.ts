@@ -1,18 +1,44 @@
 /** What the holder of a lock has: extension and renewal, and the ways to end it (`lease-machine.ts` has its life). */
+import type { Coordinator } from '../coordinator/coordinator.js';
+import { type TtlBounds, resolveTtl } from '../input/options.js';
+import type { Clock, Timers } from '../runtime/clock.js';
+import type { TimerCoalescer } from '../runtime/timer-coalescer.js';
+import type { LeaseObserver, LeaseFacts } from '../telemetry/observer.js';
+import { type Renewed, DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { closingError, extensionError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import { handleOf, type LeaseHandle } from './lease-handle.js';
 import type { Lease as PublicLease, WriteLease as PublicWriteLease } from './public.js';
-import { resolveTtl } from '../input/options.js';
-import type { LeaseParts, LeaseTerms } from './lease-parts.js';
 import { GIVEN_AWAY, LeaseMachine, type LeaseState } from './lease-machine.js';
-import { DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import type { ExtensionEnd, ExtensionOrder } from '../quorum/renewal-batch.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
-import type { LeaseFacts } from '../telemetry/observer.js';
 import type { Kind } from '../protocol/scope.js';
+
+/** What a lease needs of the instance that it comes from. */
+export interface LeaseParts {
+  readonly coordinator: Coordinator;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Where renewals wait for their turn. */
+  readonly renewals: TimerCoalescer<Renewed>;
+  /** A fraction in [0, 1), for jitter. */
+  readonly fraction: () => number;
+  readonly ttlBounds: TtlBounds;
+  /** Called once, when the lease is no longer held, whatever the reason. */
+  readonly onEnd: (lease: Lease) => void;
+  readonly observer: LeaseObserver;
+}
+
+/** The terms of a lease; times in milliseconds. */
+export interface LeaseTerms {
+  readonly ttlMs: number;
+  /** 0 means the default, which depends on the ttl. */
+  readonly nodeTimeoutMs: number;
+  readonly renew: boolean;
+  readonly maxHoldMs: number;
+}
 
 /** With fewer than this many node timeouts left, the end of validity is watched while a renewal is under way. */
 const ATTEMPTS_WATCHED = 3;

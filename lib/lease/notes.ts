@@ -17,7 +17,7 @@ import {
   noteWriting,
   readNote,
   releaseOf,
-} from '../protocol/note-requests.js';
+} from '../protocol/lone-requests.js';
 import {
   countOutcomes,
   GRANTED,

@@ -21,7 +21,7 @@ import {
   type TryAcquireOptions,
 } from '../input/options.js';
 import { type Kind, MOST_PERMITS, MUTEX, READ } from '../protocol/scope.js';
-import { argumentsOfUsing } from '../input/using-arguments.js';
+import { argumentsOfUsing } from '../input/given.js';
 
 /** A lock of any kind: the methods that all locks have. */
 export interface Lockable<

@@ -26,7 +26,7 @@ import {
   or,
   resolveOnLoss,
 } from '../input/options.js';
-import { argumentsOfUsing } from '../input/using-arguments.js';
+import { argumentsOfUsing } from '../input/given.js';
 
 /** The most names of one object, and the most texts with their names, that are remembered: the latest ones. */
 const MOST = 1_000;

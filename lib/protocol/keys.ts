@@ -3,7 +3,7 @@
  * hash slot, under names that begin with `quorate:` and that no two resources share.
  */
 import { publicPart } from '../runtime/random.js';
-import { hashTag } from '../redis/hash-slots.js';
+import { invalidArgument } from '../runtime/errors.js';
 
 /** The prefix of all our own names; a resource must not begin with it. */
 export const RESERVED = 'quorate:';
@@ -72,4 +72,28 @@ export function takenKey(keyPrefix: string): string {
 /** The key under which a master keeps the id of the process that has lost no data; one for each prefix. */
 export function markerKey(keyPrefix: string): string {
   return keyPrefix === '' ? 'quorate:guard' : `quorate:guard:${keyPrefix}`;
+}
+
+interface Master {
+  readonly name: string;
+  readonly isCluster: boolean;
+  readonly keyPrefix: string;
+}
+
+/** The part of a key that Redis Cluster hashes: the text between the first `{` and the next `}`, or the whole key. */
+export function hashTag(key: string): string {
+  const open = key.indexOf('{');
+  const close = open < 0 ? -1 : key.indexOf('}', open + 1);
+  return close > open + 1 ? key.slice(open + 1, close) : key;
+}
+
+/** @throws RedlockError `INVALID_ARGUMENT` if the keys are in several slots of a cluster */
+export function checkOneSlot(keys: readonly string[], masters: readonly Master[]): void {
+  for (const { name, isCluster, keyPrefix } of masters) {
+    if (!isCluster) continue;
+    const tags = new Set(keys.map((key) => hashTag(keyPrefix + key)));
+    if (tags.size <= 1) continue;
+    const wanted = `in one slot of ${name}: give them a hash tag in common, as in "{account}:1"`;
+    throw invalidArgument('resources', keys.join(', '), wanted);
+  }
 }

@@ -1,6 +1,6 @@
 /** Operations on exclusive locks: how each is sent, and how its reply is read. */
 import { counterKey, queueKey, turnKey } from './keys.js';
-import { COUNTER_LIFE_MS } from './lua/fence-bounds.js';
+import { COUNTER_LIFE_MS } from './lua/stored.js';
 import { allKeys, command, creation, namedKeys, type Operation } from './operation.js';
 import {
   orTaken,

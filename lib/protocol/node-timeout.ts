@@ -13,7 +13,7 @@
  * A lease's extension that failed because masters were silent is followed by a patient one, which takes the upper bound: a round
  * trip that jumps is longer than any measured so far, and the time that is left is too short to approach it step by step.
  */
-import { BACK_US } from './lua/fence-bounds.js';
+import { BACK_US } from './lua/stored.js';
 import { quorumOf } from './quorum.js';
 
 /** The lower bound, with a ttl of two seconds or more. */

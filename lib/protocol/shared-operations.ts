@@ -1,5 +1,5 @@
 /** Operations on read-write locks and semaphores: how each is sent, and how its reply is read. */
-import { COUNTER_LIFE_MS } from './lua/fence-bounds.js';
+import { COUNTER_LIFE_MS } from './lua/stored.js';
 import { SHARED_ENTRY } from './lua/entries.js';
 import { LEAVE, RW_CLAIM, PERMIT_CLAIM, SHARED_BATCH } from './lua/scripts.js';
 import {

@@ -1,7 +1,7 @@
 /**
  * The waits between the attempts of one call: random, longer each time, and never beyond the end of the call's wait.
  */
-import type { Runtime } from '../runtime/runtime.js';
+import type { Runtime } from '../runtime/clock.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { CallContext } from './failure.js';
 

@@ -6,7 +6,7 @@
  * fencing token in one round trip. Safety does not depend on it: a master takes its own clock in place of a proposal that is
  * not near. Before the first reading, the proposal is the wall clock of this machine.
  */
-import { BACK_US } from '../protocol/lua/fence-bounds.js';
+import { BACK_US } from '../protocol/lua/stored.js';
 import type { Clock, WallClock } from '../runtime/clock.js';
 
 /**

@@ -13,6 +13,7 @@
 import { readFileSync, openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { performance as ofThisThread } from 'node:perf_hooks';
+import type { Random } from './random.js';
 
 /** A monotonic clock. Instants are in milliseconds from an arbitrary origin; only differences mean anything. */
 export interface Clock {
@@ -444,4 +445,11 @@ export function awaitingAll(timers: Timers): Timers {
     deadline: (delayMs, callback) => timers.deadline(delayMs, callback),
     background: (delayMs, callback) => timers.wait(delayMs, callback),
   };
+}
+
+/** Time and chance; specs and simulations bring their own. */
+export interface Runtime {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
 }

@@ -5,7 +5,7 @@
  * instant names nobody: two clients that claim within one unit with the same ttl write the same instant. So a comparison of
  * instants decides no more than the other facts allow; each place says what it relies on.
  */
-import { INSTANT_BOUNDS } from '../protocol/lua/instant-bounds.js';
+import { INSTANT_BOUNDS } from '../protocol/lua/stored.js';
 
 /** The unit of the instants on the keys: all programs on a key must use the same. */
 export type TimestampUnit = 's' | 'ms';

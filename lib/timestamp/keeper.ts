@@ -6,7 +6,7 @@
  * granted, the key blocks others until its instant, as after a crash. A claim whose answer comes late is given back.
  */
 import { Cancellation } from '../runtime/cancellation.js';
-import type { WallClock } from '../runtime/clock.js';
+import type { WallClock, Runtime } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { type RoundFailure, roundError } from '../quorum/failure.js';
 import {
@@ -24,7 +24,6 @@ import { type ClaimEnd, look, type Method, METHODS } from './methods.js';
 import type { ResolvedTimestampOptions } from './options.js';
 import { TimestampServer, Wanted } from './server.js';
 import type { Transport } from '../redis/transport.js';
-import type { Runtime } from '../runtime/runtime.js';
 
 /** What a timestamp lock runs on; specs and simulations bring their own. */
 export interface TimestampEnvironment extends Runtime {

@@ -29,7 +29,7 @@ import {
 } from './options.js';
 import type { TimestampLease } from './public.js';
 import { checkClient, type RedisClient, RedisTransport } from '../redis/transport.js';
-import { argumentsOfUsing } from '../input/using-arguments.js';
+import { argumentsOfUsing } from '../input/given.js';
 
 /** The routine that a timestamp lock's `using` runs while the lock is held. */
 export type TimestampRoutine<T> = (lease: TimestampLease) => Promise<T> | T;

@@ -1,7 +1,7 @@
 /** Fencing tokens that claims propose: how many round trips a grant takes, and when a proposal is drawn. */
 import { expect } from 'chai';
 import { counterKey } from '../../lib/protocol/keys.js';
-import { BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
+import { BACK_US } from '../../lib/protocol/lua/stored.js';
 import { kindOf, kindsSentTo, tokenOf } from '../support/commands.js';
 import type { Entry } from '../support/entries.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';

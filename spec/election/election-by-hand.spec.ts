@@ -3,7 +3,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 import { electionOf } from '../../lib/election/election.js';
 import type { Election } from '../../lib/election/public.js';
-import { SeenLeaders } from '../../lib/election/seen-leaders.js';
+import { SeenLeaders } from '../../lib/election/leaders.js';
 import { NOTE_WRITE } from '../../lib/protocol/lua/scripts.js';
 import { scriptOf } from '../../lib/testing/master/execution.js';
 import type { LeadMessage } from '../../lib/telemetry/channels.js';

@@ -1,6 +1,6 @@
 /** Watching by itself: what pushes and looks make it ask and tell, and when. */
 import { expect } from 'chai';
-import type { LeaderReading } from '../../lib/election/leader-reading.js';
+import type { LeaderReading } from '../../lib/election/leaders.js';
 import { Observation } from '../../lib/election/observation.js';
 import type { Leader } from '../../lib/election/public.js';
 import type { PushListener } from '../../lib/redis/subscription.js';

@@ -12,8 +12,8 @@ import {
 import type { Coordination } from '../../lib/lease/coordination.js';
 import type { Notes } from '../../lib/lease/notes.js';
 import type { Lease } from '../../lib/lease/public.js';
-import { BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
-import type { Note, NoteReading } from '../../lib/protocol/note-requests.js';
+import { BACK_US } from '../../lib/protocol/lua/stored.js';
+import type { Note, NoteReading } from '../../lib/protocol/lone-requests.js';
 import { RedlockError } from '../../lib/runtime/errors.js';
 import { FakeTime } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';

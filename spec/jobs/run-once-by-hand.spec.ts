@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { runOnceOf } from '../../lib/jobs/run-once.js';
 import type { JobResult } from '../../lib/jobs/public.js';
 import { NOTE_READ, NOTE_WRITE } from '../../lib/protocol/lua/scripts.js';
-import { BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
+import { BACK_US } from '../../lib/protocol/lua/stored.js';
 import type { Request } from '../../lib/protocol/request.js';
 import { scriptOf } from '../../lib/testing/master/execution.js';
 import { answered, FakeCoordination } from '../support/fake-coordination.js';

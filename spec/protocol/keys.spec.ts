@@ -7,10 +7,10 @@ import {
   RESERVED,
   turnKey,
   valueKey,
+  hashTag,
 } from '../../lib/protocol/keys.js';
 import { publicPart, SystemRandom } from '../../lib/runtime/random.js';
 import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
-import { hashTag } from '../../lib/redis/hash-slots.js';
 
 const KINDS = {
   fence: counterKey,

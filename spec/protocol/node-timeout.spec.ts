@@ -7,7 +7,7 @@ import {
   nodeTimeoutOf,
   shareOf,
 } from '../../lib/protocol/node-timeout.js';
-import { BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
+import { BACK_US } from '../../lib/protocol/lua/stored.js';
 
 const DEFAULT = { ttlMs: 30_000, nodeTimeoutMs: 0 };
 

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { counterKey } from '../../lib/protocol/keys.js';
-import { BACK_US, COUNTER_LIFE_MS, LAST_FENCE } from '../../lib/protocol/lua/fence-bounds.js';
+import { counterKey, hashTag } from '../../lib/protocol/keys.js';
+import { BACK_US, COUNTER_LIFE_MS, LAST_FENCE } from '../../lib/protocol/lua/stored.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import type { Redlock } from '../../lib/redlock.js';
-import { hashTag } from '../../lib/redis/hash-slots.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import type { Entry } from '../support/entries.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';

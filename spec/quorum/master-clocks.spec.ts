@@ -1,7 +1,7 @@
 /** What is known of the masters' clocks: how it is learned, what is proposed by it, and tickets. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/stored.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { MasterClocks } from '../../lib/quorum/master-clocks.js';
 import type { WallClock } from '../../lib/runtime/clock.js';

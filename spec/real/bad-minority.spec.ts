@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { counterKey } from '../../lib/protocol/keys.js';
 import type { Lockable } from '../../lib/locks/lockable.js';
-import { LAST_FENCE } from '../../lib/protocol/lua/fence-bounds.js';
+import { LAST_FENCE } from '../../lib/protocol/lua/stored.js';
 import { RedlockError } from '../../lib/runtime/errors.js';
 import { Redlock } from '../../lib/redlock.js';
 import type { Redis } from 'ioredis';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { Redlock } from '../../lib/redlock.js';
-import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/stored.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { PATIENT } from '../support/patience.js';
 import { byHand, CLIENT_KINDS, eventually, type SpecClient } from '../support/real.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redlock } from '../../lib/redlock.js';
 import { counterKey } from '../../lib/protocol/keys.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
-import { AHEAD_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/stored.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { PATIENT } from '../support/patience.js';
 import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';

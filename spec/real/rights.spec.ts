@@ -8,7 +8,7 @@ import { Redlock, type RedlockOptions } from '../../lib/index.js';
 import { TimestampLock, type TimestampLockOptions } from '../../lib/timestamp/index.js';
 import { counterKey } from '../../lib/protocol/keys.js';
 import type { Lockable } from '../../lib/locks/lockable.js';
-import { LAST_FENCE } from '../../lib/protocol/lua/fence-bounds.js';
+import { LAST_FENCE } from '../../lib/protocol/lua/stored.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { DOCUMENTED, rightsOf, USER } from '../support/documented-rights.js';
 import { LONG_GUARD_MS, LONGER_MS, PATIENT } from '../support/patience.js';

@@ -5,7 +5,7 @@ import { drawSetting } from './setting.js';
 import { wide } from '../support/breadth.js';
 import { Seeded } from './world/seeded.js';
 import { BEYOND } from './world/faults.js';
-import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/stored.js';
 
 describe('simulation of one master among coordinators that do anything', function () {
   for (const seeds of wide([60, 300], [60])) {

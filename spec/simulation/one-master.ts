@@ -7,7 +7,7 @@
  * under a restart guard, that waits for more than S + AHEAD. A counter that has expired stays away: no clock steps back by
  * nearly the life of a counter.
  */
-import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/stored.js';
 import { entryReplies } from '../support/entries.js';
 import { counterKey, markerKey } from '../../lib/protocol/keys.js';
 import { acceptance, type Request, scriptedClaim } from '../../lib/protocol/request.js';

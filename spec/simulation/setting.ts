@@ -1,7 +1,7 @@
 /** The participants of a simulated run and their work: drawn from the seed, or as the options say. */
 import type { ClosingTerms } from './workers/closing-worker.js';
 import { type Amnesia, pauseAfterLossMs } from './checker/fences.js';
-import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/stored.js';
 import { type Beyond, drawPlan, type Fault, type FaultKind } from './world/faults.js';
 import type { SharedTerms } from './workers/shared-worker.js';
 import type { KeepingTerms } from './workers/keeping-worker.js';

@@ -1,7 +1,7 @@
 /** The end of a run: all faults are healed, and all clients queue for the same lock. */
 import type { Player, Stage } from './world/stage.js';
 import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
-import { AHEAD_US } from '../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US } from '../../lib/protocol/lua/stored.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { describe } from './workers/worker.js';

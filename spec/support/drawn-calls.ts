@@ -1,6 +1,6 @@
 /** Random calls of all scripts, alone and in batches, with numbers that are at their bounds more often than not. */
 import { pushChannel } from '../../lib/protocol/keys.js';
-import { AHEAD_US, BACK_US, LAST_FENCE } from '../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, BACK_US, LAST_FENCE } from '../../lib/protocol/lua/stored.js';
 import { ENTRY, SHARED_ENTRY } from '../../lib/protocol/lua/entries.js';
 import {
   BATCH,

@@ -1,7 +1,7 @@
 /** Direct hand-over by one master in memory (protocol C3): which looks it answers with a vote, and what takes that away. */
 import { expect } from 'chai';
 import { pushChannel } from '../../lib/protocol/keys.js';
-import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/stored.js';
 import { ENTRY } from '../../lib/protocol/lua/entries.js';
 import { RELEASE } from '../../lib/protocol/lua/scripts.js';
 import { FRESH_MS, GONE_MS, RESERVE_MS, TIDY_MS } from '../../lib/protocol/lua/waiting.js';

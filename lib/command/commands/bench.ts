@@ -2,7 +2,7 @@
 import { scheduler } from 'node:timers/promises';
 import { SystemClock } from '../../runtime/clock.js';
 import type { Arguments } from '../arguments.js';
-import { EXIT } from '../exit-codes.js';
+import { EXIT } from '../failure.js';
 import { percentile, publicPart, Redlock, SystemRandom } from '../library.js';
 import { connect, settingsOf } from '../settings.js';
 import { print, printJson, shownTime, table } from '../terminal.js';

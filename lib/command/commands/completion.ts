@@ -1,8 +1,7 @@
 /** `quorate completion`: prints what a shell needs. */
 import type { Arguments } from '../arguments.js';
 import { completionFor } from '../completion.js';
-import { EXIT } from '../exit-codes.js';
-import { misuse } from '../failure.js';
+import { EXIT, misuse } from '../failure.js';
 
 export function completion(args: Arguments): number {
   const shell = args.name('shell');

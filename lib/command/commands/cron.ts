@@ -2,8 +2,7 @@
 import type { Job, JobOptions, JobRun } from '../../jobs/public.js';
 import { RedlockError } from '../../runtime/errors.js';
 import type { Arguments } from '../arguments.js';
-import { EXIT } from '../exit-codes.js';
-import { misuse } from '../failure.js';
+import { EXIT, misuse } from '../failure.js';
 import { runUnder } from '../run/holding.js';
 import { type HoldingTimes, holdingTimes } from '../run/holding-times.js';
 import { tellOfOutages } from '../run/outages.js';

@@ -2,7 +2,7 @@
 import type { Diagnosis } from '../../diagnosis/diagnosis.js';
 import type { Finding, Severity } from '../../diagnosis/finding.js';
 import type { Arguments } from '../arguments.js';
-import { EXIT } from '../exit-codes.js';
+import { EXIT } from '../failure.js';
 import { connect, settingsOf } from '../settings.js';
 import { type Colour, coloured, print, printJson, shownTime, table } from '../terminal.js';
 

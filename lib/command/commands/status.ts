@@ -2,8 +2,7 @@
 import type { Inspection, NodeInspection } from '../../lease/inspection.js';
 import type { SharedInspection, NodeHolders } from '../../lease/shared-inspection.js';
 import type { Arguments } from '../arguments.js';
-import { EXIT } from '../exit-codes.js';
-import { Failure, misuse } from '../failure.js';
+import { EXIT, Failure, misuse } from '../failure.js';
 import { quorumOf, RedisTransport } from '../library.js';
 import { lastFence, namesOn } from '../masters-data.js';
 import { type Connection, connect, settingsOf } from '../settings.js';

@@ -1,8 +1,7 @@
 /** `quorate unlock`: takes a lock away from its holder. */
 import { createInterface } from 'node:readline/promises';
 import type { Arguments } from '../arguments.js';
-import { EXIT } from '../exit-codes.js';
-import { Failure, misuse } from '../failure.js';
+import { EXIT, Failure, misuse } from '../failure.js';
 import { isOurs, quorumOf, RedisTransport, SystemRandom } from '../library.js';
 import { type Holders, holdersOn, keepOn, releaseOn, takeAway } from '../masters-data.js';
 import { type Connection, connect, settingsOf } from '../settings.js';

@@ -1,8 +1,7 @@
 /** A command under a watchdog, as the holder of the lock sees it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { machineNowMs, SystemTimers } from '../../runtime/clock.js';
-import { EXIT } from '../exit-codes.js';
-import { Failure } from '../failure.js';
+import { EXIT, Failure } from '../failure.js';
 import { type Bounds, type Order, type Report, WATCHDOG } from './orders.js';
 
 /** How it ended. */

@@ -1,8 +1,7 @@
 /** The times of a lock under which a command runs, from flags. */
 import type { Arguments } from '../arguments.js';
 import { entryOf } from '../catalogue.js';
-import { EXIT } from '../exit-codes.js';
-import { Failure, misuse } from '../failure.js';
+import { EXIT, Failure, misuse } from '../failure.js';
 
 const TTL_MS = 30_000;
 const LEAST_TTL_MS = 1_000;

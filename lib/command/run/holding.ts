@@ -7,7 +7,7 @@ import {
   type Timer,
   type Timers,
 } from '../../runtime/clock.js';
-import { EXIT } from '../exit-codes.js';
+import { EXIT } from '../failure.js';
 import { complain } from '../terminal.js';
 import { CommandGroup, type Ending } from './command-group.js';
 import type { Bounds } from './orders.js';

@@ -1,6 +1,6 @@
 /** The signals that reach `quorate run`: passed on to the command, or the end of the wait for the lock. */
 import { constants } from 'node:os';
-import { SIGNALLED } from '../exit-codes.js';
+import { SIGNALLED } from '../failure.js';
 
 const PASSED_ON: readonly NodeJS.Signals[] = [
   'SIGINT',

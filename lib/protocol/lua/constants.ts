@@ -4,9 +4,7 @@
  */
 import { AT_REST, RESERVED_MARK, TOKEN_LETTERS } from '../../runtime/random.js';
 import { PUSH_CHANNELS } from '../keys.js';
-import * as fences from './fence-bounds.js';
-import { INSTANT_BOUNDS } from './instant-bounds.js';
-import { HOLDS, MOST_TAKEN, STORED_KIND, TAKEN_AWAY } from './stored.js';
+import * as stored from './stored.js';
 import * as waiting from './waiting.js';
 
 /** Tokens, and values of a key in place of a token. */
@@ -22,21 +20,29 @@ const TOKENS = {
 };
 
 const INSTANTS = {
-  MOST_SECONDS: INSTANT_BOUNDS.mostSeconds,
-  LEAST_SECONDS: INSTANT_BOUNDS.leastSeconds,
-  MOST_MS: INSTANT_BOUNDS.mostMs,
+  MOST_SECONDS: stored.INSTANT_BOUNDS.mostSeconds,
+  LEAST_SECONDS: stored.INSTANT_BOUNDS.leastSeconds,
+  MOST_MS: stored.INSTANT_BOUNDS.mostMs,
 };
 
 const STORED = {
-  HOLDS_DATA: HOLDS.data,
-  HOLDS_MUTEX: HOLDS.mutex,
-  HOLDS_READ_WRITE: HOLDS.readWrite,
-  HOLDS_SEMAPHORE: HOLDS.semaphore,
-  HOLDS_COUNTER: HOLDS.counter,
-  READ_WRITE: STORED_KIND.readWrite,
-  SEMAPHORE: STORED_KIND.semaphore,
-  TAKEN_AWAY,
-  MOST_TAKEN,
+  HOLDS_DATA: stored.HOLDS.data,
+  HOLDS_MUTEX: stored.HOLDS.mutex,
+  HOLDS_READ_WRITE: stored.HOLDS.readWrite,
+  HOLDS_SEMAPHORE: stored.HOLDS.semaphore,
+  HOLDS_COUNTER: stored.HOLDS.counter,
+  READ_WRITE: stored.STORED_KIND.readWrite,
+  SEMAPHORE: stored.STORED_KIND.semaphore,
+  TAKEN_AWAY: stored.TAKEN_AWAY,
+  MOST_TAKEN: stored.MOST_TAKEN,
+};
+
+/** Of fencing tokens and their counters. */
+const FENCES = {
+  BACK_US: stored.BACK_US,
+  AHEAD_US: stored.AHEAD_US,
+  COUNTER_LIFE_MS: stored.COUNTER_LIFE_MS,
+  LAST_FENCE: stored.LAST_FENCE,
 };
 
 /** The most that one call does: a master serves nobody else meanwhile. */
@@ -60,7 +66,7 @@ export const CONSTANTS: ReadonlyMap<string, string | number> = new Map<string, s
   Object.entries({
     ...TOKENS,
     PUSH_CHANNELS,
-    ...fences,
+    ...FENCES,
     ...INSTANTS,
     ...STORED,
     ...waiting,

@@ -21,7 +21,7 @@ import {
 } from '../../../lib/protocol/request.js';
 import { queueing, yielding } from '../../../lib/protocol/queue-request.js';
 import { counterKey, pushChannel, queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
-import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/stored.js';
 import { ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { FRESH_MS, MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/waiting.js';
 import type { Scope } from '../../../lib/protocol/scope.js';

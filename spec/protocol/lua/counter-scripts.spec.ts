@@ -4,10 +4,9 @@
  */
 import { expect } from 'chai';
 import { queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
-import { AHEAD_US, BACK_US, COUNTER_LIFE_MS, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, BACK_US, COUNTER_LIFE_MS, LAST_FENCE, HOLDS } from '../../../lib/protocol/lua/stored.js';
 import { ENTRY, SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { BATCH, CLAIM, RW_CLAIM, SHARED_BATCH } from '../../../lib/protocol/lua/scripts.js';
-import { HOLDS } from '../../../lib/protocol/lua/stored.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { loneEntry } from '../../support/lone-entries.js';
 import { lookBy } from '../../support/looks.js';

@@ -7,7 +7,7 @@
  * is kept for longer after it was compared.
  */
 import { expect } from 'chai';
-import { BACK_US, AHEAD_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
+import { BACK_US, AHEAD_US, LAST_FENCE } from '../../../lib/protocol/lua/stored.js';
 import { type Script, SCRIPTS } from '../../../lib/protocol/lua/scripts.js';
 import { FRESH_MS, GONE_MS, TIDIED, TIDY_MS } from '../../../lib/protocol/lua/waiting.js';
 import { AT_REST, RESERVED_MARK } from '../../../lib/runtime/random.js';

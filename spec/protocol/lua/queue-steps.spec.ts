@@ -7,7 +7,7 @@
  */
 import { expect } from 'chai';
 import { pushChannel } from '../../../lib/protocol/keys.js';
-import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/stored.js';
 import { RELEASE, type Script, UNDO } from '../../../lib/protocol/lua/scripts.js';
 import {
   FRESH_MS,

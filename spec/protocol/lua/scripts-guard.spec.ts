@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/fence-bounds.js';
+import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/stored.js';
 import { ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { integers } from '../../../lib/protocol/replies.js';
 import { BOOTSTRAP, CLAIM, type Script, VOUCH } from '../../../lib/protocol/lua/scripts.js';

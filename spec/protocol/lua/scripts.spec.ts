@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
-import { COUNTER_LIFE_MS, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
+import { COUNTER_LIFE_MS, LAST_FENCE, HOLDS } from '../../../lib/protocol/lua/stored.js';
 import { ENTRY } from '../../../lib/protocol/lua/entries.js';
 import {
   CLAIM,
@@ -11,7 +11,6 @@ import {
   SCRIPTS,
   UNDO,
 } from '../../../lib/protocol/lua/scripts.js';
-import { HOLDS } from '../../../lib/protocol/lua/stored.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { scriptDigest } from '../../../lib/redis/script.js';
 import { loneEntry } from '../../support/lone-entries.js';

@@ -8,7 +8,7 @@ import { Batch } from '../../../lib/node/batch.js';
 import { entryReply, isAllYes } from '../../../lib/protocol/batch-call.js';
 import { entryReplies } from '../../support/entries.js';
 import { counterKey, pushChannel } from '../../../lib/protocol/keys.js';
-import { AHEAD_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, LAST_FENCE } from '../../../lib/protocol/lua/stored.js';
 import { MAX_DROPPED, WATCH_MS } from '../../../lib/protocol/lua/waiting.js';
 import {
   acceptance,

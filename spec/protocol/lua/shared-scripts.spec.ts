@@ -1,10 +1,9 @@
 /** The scripts of read-write locks and semaphores on a real server: each reply, what is stored, and who is told. */
 import { expect } from 'chai';
 import { counterKey, gateKey, pushChannel, queueKey, looksKey } from '../../../lib/protocol/keys.js';
-import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/fence-bounds.js';
+import { COUNTER_LIFE_MS, HOLDS } from '../../../lib/protocol/lua/stored.js';
 import { SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { LEAVE, RW_CLAIM, PERMIT_CLAIM, SURVEY_SHARED } from '../../../lib/protocol/lua/scripts.js';
-import { HOLDS } from '../../../lib/protocol/lua/stored.js';
 import { MAX_DROPPED, WATCH_MS } from '../../../lib/protocol/lua/waiting.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';

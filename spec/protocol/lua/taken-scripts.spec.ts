@@ -6,7 +6,7 @@ import { takenKey } from '../../../lib/protocol/keys.js';
 import { MOST_TAKEN, TAKEN_AWAY } from '../../../lib/protocol/lua/stored.js';
 import { extension } from '../../../lib/protocol/request.js';
 import { type Kind, MUTEX, NO_MARKER, READ, type Scope, WRITE } from '../../../lib/protocol/scope.js';
-import { taking } from '../../../lib/protocol/taken-request.js';
+import { taking } from '../../../lib/protocol/lone-requests.js';
 import type { Command } from '../../../lib/redis/transport.js';
 import { FakeMaster } from '../../support/fake-master.js';
 import { FakeTime } from '../../support/fake-time.js';

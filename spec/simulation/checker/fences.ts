@@ -5,7 +5,7 @@
  * more than S + AHEAD + BACK from each loss of data to the master's next vote (with a guard S + AHEAD). T2: whatever is
  * lost, an acquisition that begins more than S + e after a token was handed out gets a higher one.
  */
-import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/fence-bounds.js';
+import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/stored.js';
 
 /** What is known of clocks in a run where masters vote at once after a loss, without a guard: T1 has exceptions there. */
 export interface Amnesia {

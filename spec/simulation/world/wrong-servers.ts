@@ -3,7 +3,7 @@
  * until everything is put right. No call may end for them (P12).
  */
 import { counterKey } from '../../../lib/protocol/keys.js';
-import { LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
+import { LAST_FENCE } from '../../../lib/protocol/lua/stored.js';
 import { quorumOf } from '../../../lib/protocol/quorum.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { DEFAULTS } from '../../../lib/input/options.js';
 import type { Lease } from '../../../lib/lease/public.js';
-import { BACK_US } from '../../../lib/protocol/lua/fence-bounds.js';
+import { BACK_US } from '../../../lib/protocol/lua/stored.js';
 import { driftMs } from '../../../lib/protocol/validity.js';
 import type { Redlock } from '../../../lib/redlock.js';
 import { PATIENT } from '../patience.js';

@@ -1,9 +1,13 @@
-/** Requests about notes: texts that the holder of a lock keeps beside its vote. `lua/note.ts` says what they do. */
-import { NOTE_DROP, NOTE_READ, NOTE_WRITE } from './lua/scripts.js';
+/**
+ * Requests that share no call: about notes, which are texts that the holder of a lock keeps beside its vote (`scripts/notes`), and
+ * about tokens whose votes must not be set again (`scripts/masters/take.lua`).
+ */
+import { NOTE_DROP, NOTE_READ, NOTE_WRITE, TAKE } from './lua/scripts.js';
 import { GRANTED, type Outcome, unknown } from './quorum.js';
-import { integers, readNo, toInteger } from './replies.js';
+import { integers, readNo, toInteger, readCount } from './replies.js';
 import { lone, release, type Request } from './request.js';
-import { MUTEX, NO_MARKER, type Scope } from './scope.js';
+import { MUTEX, NO_MARKER, type Scope, SettledScope } from './scope.js';
+import type { Command } from '../redis/transport.js';
 
 /** The keys and the channel of the notes of one lock. */
 export interface NoteKeys {
@@ -106,4 +110,15 @@ export function readNote(reply: unknown, scope: Scope): NoteReading | Outcome | 
 
 function scopeOf(...keys: readonly string[]): Scope {
   return { keys, isFenced: false, marker: undefined, guardMs: NO_MARKER, kind: MUTEX };
+}
+
+/**
+ * Always sent with its source: it must not need a second step. @param taken  the list's key @param lifeMs  as long as
+ * extensions of these leases may come
+ */
+export function taking(taken: string, tokens: readonly string[], lifeMs: number): Request {
+  const setting = { isFenced: false, marker: undefined, guardMs: NO_MARKER, kind: MUTEX };
+  const args = [String(Math.ceil(lifeMs)), ...tokens];
+  const alone = (): Command => ({ name: 'eval', args: [TAKE.source, '1', taken, ...args] });
+  return lone(TAKE, new SettledScope([taken], setting), '', args, { alone, read: readCount });
 }

@@ -6,7 +6,7 @@ import {
   noteReading,
   noteWriting,
   readNote,
-} from '../../lib/protocol/note-requests.js';
+} from '../../lib/protocol/lone-requests.js';
 import type { Outcome } from '../../lib/protocol/quorum.js';
 import type { Request } from '../../lib/protocol/request.js';
 

@@ -1,7 +1,8 @@
-/** Who leads, from what the masters say: pure. */
+/** Who leads, by what the masters say, and which leaders an instance may announce: never an earlier one. Pure. */
 import { expect } from 'chai';
-import { readLeader } from '../../lib/election/leader-reading.js';
-import type { NoteReading } from '../../lib/protocol/note-requests.js';
+import { readLeader, isAtLeast, SeenLeaders } from '../../lib/election/leaders.js';
+import type { NoteReading } from '../../lib/protocol/lone-requests.js';
+import type { Leader } from '../../lib/election/public.js';
 
 /** A master that names the leader of that fence. */
 function naming(fence: number, more: Partial<NoteReading> = {}): NoteReading {
@@ -63,5 +64,44 @@ describe('who leads, from what the masters say', () => {
     expect(left(10_000)).to.have.property('remainingMs', 10_000);
     expect(left(10_000, 9_000)).to.have.property('remainingMs', 9_000);
     expect(left(1, 5, 2, 4, 3)).to.have.property('remainingMs', 3);
+  });
+});
+
+const leader = (fence: number, seq: number): Leader => ({ value: `${fence}.${seq}`, fence, seq });
+
+describe('seen leaders', () => {
+  it('the fence decides, and then the seq', () => {
+    const pairs = [
+      [leader(2, 1), leader(1, 9), true],
+      [leader(1, 9), leader(2, 1), false],
+      [leader(1, 2), leader(1, 1), true],
+      [leader(1, 1), leader(1, 1), true],
+      [leader(1, 1), leader(1, 2), false],
+    ] as const;
+    for (const [one, other, isLater] of pairs) expect(isAtLeast(one, other)).to.equal(isLater);
+  });
+
+  it('tells of the latest value of a leader, of a later leader, and never of an earlier one', () => {
+    const seen = new SeenLeaders();
+    const told = [leader(2, 2), leader(2, 1), leader(2, 3), leader(1, 9), leader(3, 1), leader(2, 9)].map(
+      (one) => seen.see('x', one)?.value,
+    );
+    expect(told).to.deep.equal(['2.2', '2.2', '2.3', undefined, '3.1', undefined]);
+  });
+
+  it('elections have nothing to do with each other', () => {
+    const seen = new SeenLeaders();
+    seen.see('x', leader(2, 1));
+    expect(seen.see('y', leader(1, 1))?.value).to.equal('1.1');
+  });
+
+  it('remembers a thousand elections: those that were looked at last', () => {
+    const seen = new SeenLeaders();
+    for (let i = 1; i <= 1_000; i++) seen.see(`e${i}`, leader(2, 1));
+    expect(seen.see('e1', leader(2, 2))?.value).to.equal('2.2'); // looked at again
+    expect(seen.see('another', leader(2, 1))?.value).to.equal('2.1'); // takes the place of e2
+    expect(seen.see('e1', leader(1, 1))).to.equal(null);
+    expect(seen.see('e3', leader(1, 1))).to.equal(null);
+    expect(seen.see('e2', leader(1, 1))?.value).to.equal('1.1');
   });
 });

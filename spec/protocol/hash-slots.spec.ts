@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { checkOneSlot, hashTag } from '../../lib/redis/hash-slots.js';
+import { checkOneSlot, hashTag } from '../../lib/protocol/keys.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { rejection, thrown } from '../support/rejection.js';
 
