@@ -5,7 +5,6 @@ import type { Cancelled } from '../runtime/cancellation.js';
 import { type NodeOutcome, RedlockError, type RedlockErrorCode } from '../runtime/errors.js';
 import { isPermanent, Silence } from '../redis/server-errors.js';
 import { type Decision, type Outcome, quorumBackInMs, quorumOf } from '../protocol/quorum.js';
-import type { ExtensionEnd } from './renewal-batch.js';
 import { SPENT_COUNTER } from '../protocol/replies.js';
 import { type Answers, type NamedNode, tallyOf } from '../protocol/tally.js';
 import type { Round } from './round.js';
@@ -138,13 +137,16 @@ export function lossError(why: string, resources: readonly string[], cause?: Red
   return new RedlockError('LOCK_LOST', text, { resources, attempts, elapsedMs, tally, cause });
 }
 
+/** What an extension's round says of its end. */
+export type ExtensionRound = Pick<Round, 'decision' | 'held' | 'outcomes'>;
+
 /**
  * The error for a failed extension: a loss if a quorum of the masters refuses; anything else changes nothing. It is not a loss
  * yet if the refusals come from waiters that have too few votes for a quorum, and were asked to let them rest: the lease may
  * regain these votes.
  */
 export function extensionError(
-  { round, isLate }: ExtensionEnd & { readonly kind: 'failed' },
+  { round, isLate }: { readonly round: ExtensionRound; readonly isLate: boolean },
   nodes: readonly NamedNode[],
   context: CallContext,
 ): RedlockError {

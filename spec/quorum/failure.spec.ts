@@ -6,6 +6,7 @@ import {
   cancelledError,
   expiryError,
   extensionError,
+  type ExtensionRound,
   failureOf,
   isHopeless,
   lossError,
@@ -112,6 +113,7 @@ describe('the error of an attempt that failed: its text', () => {
     ['silent masters could have made a quorum', 'unknown', [GRANTED, SILENT, LOST], true],
     ['they would have been too few', 'unknown', [SILENT, LOST, LOST], false],
     ['none is silent', 'unknown', [GRANTED, LOST, LOST], false],
+    ['the others refuse', 'unknown', [GRANTED, SILENT, refused(), refused()], false],
     ['there is a quorum, and it is late', 'late', [GRANTED, GRANTED, SILENT], false],
   ] as const) {
     it(`names nodeTimeoutMs or not: ${title}`, () => {
@@ -147,8 +149,13 @@ describe('the error of an attempt that failed: its fields', () => {
     expect(errorFor('held', outcomes).code).to.equal('WRONG_KIND');
     expect(errorFor('held', [...outcomes, ...outcomes, refused()]).code).to.equal('WRONG_KIND');
     expect(errorFor('held', [...outcomes, refused(), refused()]).code).to.equal('LOCK_TAKEN');
-    const { code, message } = errorFor('unknown', [...outcomes, LOST, LOST]);
-    expect([code, /permits/.test(message)]).to.deep.equal(['NO_QUORUM', false]);
+    for (const others of [
+      [LOST, LOST],
+      [...outcomes, LOST],
+    ]) {
+      const { code, message } = errorFor('unknown', [...outcomes, ...others]);
+      expect([code, /permits/.test(message)]).to.deep.equal(['NO_QUORUM', false]);
+    }
   });
 
   it('the answers by master, and what the call was about', () => {
@@ -194,6 +201,8 @@ describe('the error of an attempt that failed: its fields', () => {
 describe('whether it is of use to try again', () => {
   const NO_RIGHT = unknown(new Error('NOPERM no rights'), true);
   const NO_MEMORY = unknown(new Error('OOM command not allowed'), true);
+  /** The text is of a fault that lasts, and the master is not known to be set up wrong. */
+  const NO_RIGHT_BUT_UP = unknown(new Error('NOPERM no rights'));
   const OTHER_KIND = refused({ isWrongType: true });
   const cases: [string, RoundFailure, (Outcome | undefined)[], boolean][] = [
     ['the key is of another kind', 'wrongType', [refused({ isWrongType: true })], true],
@@ -208,6 +217,18 @@ describe('whether it is of use to try again', () => {
       false,
     ],
     ['N=3: one is set up wrong, one silent', 'unknown', [NO_RIGHT, LOST, GRANTED], false],
+    [
+      'N=3: one is set up wrong, two refuse, and no quorum was late',
+      'late',
+      [NO_RIGHT, refused(), refused()],
+      false,
+    ],
+    [
+      'N=3: one is set up wrong, one has a lasting error of its own',
+      'unknown',
+      [NO_RIGHT, NO_RIGHT_BUT_UP, GRANTED],
+      false,
+    ],
     ['N=3: one is set up wrong, one of another kind', 'misconfigured', [NO_RIGHT, OTHER_KIND, GRANTED], true],
     ['N=4: one is set up wrong', 'held', [NO_RIGHT, refused(), GRANTED, GRANTED], false],
     [
@@ -248,7 +269,7 @@ describe('the error of an extension that failed', () => {
     const request = scriptedClaim(plainScope('r'), 'token', 1_000, 0);
     const round = new Round([node], request, time.now(), { onLateVote: () => undefined });
     round.onReply(node, reply);
-    return extensionError({ kind: 'failed', round, isLate }, [node], CONTEXT);
+    return extensionError({ round, isLate }, [node], CONTEXT);
   }
 
   for (const [title, reply, code, cause] of [
@@ -265,6 +286,69 @@ describe('the error of an extension that failed', () => {
 
   it('a quorum extended it too late: it changes nothing', () => {
     expect(failed([1, 0, 0], true).code).to.equal('VALIDITY_EXPIRED');
+  });
+
+  describe('of three masters', () => {
+    const TAKEN = refused({ isTaken: true });
+    const ASKED = refused({ remainingMs: 40, isAsked: true });
+    const cases: [string, ExtensionRound, boolean, code: string, cause: string | undefined, text: RegExp][] =
+      [
+        [
+          'two refuse',
+          { decision: 'held', held: 2, outcomes: [refused(), refused(), GRANTED] },
+          false,
+          'LOCK_LOST',
+          'LOCK_TAKEN',
+          /masters refuse to extend it\.$/,
+        ],
+        [
+          'one of those that refuse has it listed as taken away',
+          { decision: 'held', held: 2, outcomes: [refused(), TAKEN, GRANTED] },
+          false,
+          'LOCK_LOST',
+          'LOCK_TAKEN',
+          /taken away by force \(quorate unlock\)\.$/,
+        ],
+        [
+          'two refuse, and were asked; a quorum holds it',
+          { decision: 'held', held: 2, outcomes: [ASKED, ASKED, GRANTED] },
+          false,
+          'LOCK_LOST',
+          'LOCK_TAKEN',
+          /refuse/,
+        ],
+        [
+          'two refuse, one of them was asked, and no quorum holds it',
+          { decision: 'held', held: 1, outcomes: [refused(), ASKED, GRANTED] },
+          false,
+          'NO_QUORUM',
+          undefined,
+          /^no quorum/,
+        ],
+        [
+          'two refuse, none was asked, and no quorum holds it',
+          { decision: 'held', held: 1, outcomes: [refused(), refused(), GRANTED] },
+          false,
+          'LOCK_LOST',
+          'LOCK_TAKEN',
+          /refuse/,
+        ],
+        [
+          'a quorum extended it, too late',
+          { decision: 'granted', held: 0, outcomes: [GRANTED, GRANTED, ASKED] },
+          true,
+          'VALIDITY_EXPIRED',
+          undefined,
+          /too late/,
+        ],
+      ];
+    for (const [title, round, isLate, code, cause, text] of cases) {
+      it(`${title}: ${code}`, () => {
+        const error = extensionError({ round, isLate }, nodesFor(round.outcomes), CONTEXT);
+        expect([error.code, (error.cause as RedlockError | undefined)?.code]).to.deep.equal([code, cause]);
+        expect(error.message).to.match(text);
+      });
+    }
   });
 
   it('if its validity ends then, that is the reason that the lease is lost for', () => {
