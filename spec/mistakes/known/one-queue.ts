@@ -80,7 +80,7 @@ export const ONE_QUEUE: readonly Mistake[] = [
         replace: 'int(now + ttl - math.ceil(at / 1000) + 50)',
       },
     ],
-    noticedBy: { breaks: ['votes'], seeds: SHARED },
+    noticedBy: { specs: ['spec/protocol/lua/shared-queue-scripts.spec.ts'] },
   },
   {
     name: 'yield of a shared lock: whatever its serial',
@@ -103,7 +103,7 @@ export const ONE_QUEUE: readonly Mistake[] = [
         replace: 'or held[4] and held[4] ~= tonumber(serial)',
       },
     ],
-    noticedBy: { breaks: ['votes'], seeds: { options: { ...SHARED.options, favoured: ['slow link'] } } },
+    noticedBy: { specs: ['spec/protocol/lua/shared-queue-scripts.spec.ts'] },
   },
   {
     name: 'yield of a shared lock: the mark stays when it is extended',
@@ -128,7 +128,7 @@ export const ONE_QUEUE: readonly Mistake[] = [
     name: 'asks: nobody',
     why: 'each waits for what the other has',
     patches: [{ in: 'lua:askAll', find: 'for i = from + 1,', replace: 'for i = n + 1,' }],
-    noticedBy: { breaks: ['service', 'progress'], seeds: SHARED },
+    noticedBy: { specs: ['spec/protocol/lua/shared-queue-scripts.spec.ts'] },
   },
   {
     name: 'a try passes those that wait',
