@@ -95,7 +95,6 @@ export function entryReply(request: Request, reply: unknown): unknown {
     case ENTRY.release:
     case ENTRY.releaseQueued:
     case ENTRY.yield:
-    case SHARED_ENTRY.yield:
       return number;
     case ENTRY.undo:
     case ENTRY.undoQueued:

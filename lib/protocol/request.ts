@@ -2,7 +2,7 @@
  * Requests to masters. A request is built once and sent unchanged to all masters: its short way, or as an entry of a batch.
  */
 import { batchCall } from './batch-call.js';
-import { queueKey, looksKey } from './keys.js';
+import { gateKey, queueKey, looksKey } from './keys.js';
 import {
   claimingOf,
   extendingOf,
@@ -26,7 +26,7 @@ import {
   type Script,
   VOUCH,
 } from './lua/scripts.js';
-import { type Asked, command, creation, namedKeys, type Operation } from './operation.js';
+import { type Asked, command, creation, namedKeys, type Operation, type Watch } from './operation.js';
 import {
   ACCEPTING,
   EXTENDING,
@@ -55,7 +55,7 @@ type Terms = Pick<Asked, 'ttlMs' | 'withCounters'> & {
 };
 
 /** Terms that few requests have. */
-type Rest = Partial<Pick<Asked, 'mayCreate' | 'slots' | 'place'>>;
+type Rest = Partial<Pick<Asked, 'mayCreate' | 'watch' | 'slots' | 'place'>>;
 
 /** Draws fencing tokens to propose. */
 export interface Proposals {
@@ -67,20 +67,11 @@ export interface Proposals {
 export type Proposal = number | Proposals;
 
 const NO_TERMS: Terms = Object.freeze({ ttlMs: 0, withCounters: false, amount: 0 });
-/** What lets waiters in, and proposes no fencing token for them. */
-const QUEUE_TERMS: Terms = Object.freeze({ ttlMs: 0, withCounters: true, amount: 0 });
 const NO_REST: Rest = Object.freeze({});
-/** The place of a claim that leaves the queue of a shared lock. */
-const LEAVING_QUEUE: Rest = Object.freeze({ place: 'q' });
 const CREATING: Rest = Object.freeze({ mayCreate: true });
 
 type Letters = ReadonlySet<Operation['letter']>;
-const RENEWALS: Letters = new Set([
-  ENTRY.extend,
-  SHARED_ENTRY.extend,
-  SHARED_ENTRY.downgrade,
-  SHARED_ENTRY.extendPermits,
-]);
+const RENEWALS: Letters = new Set([ENTRY.extend, SHARED_ENTRY.extend, SHARED_ENTRY.extendPermits]);
 const WITHDRAWALS: Letters = new Set([
   ENTRY.undo,
   ENTRY.release,
@@ -88,7 +79,6 @@ const WITHDRAWALS: Letters = new Set([
   ENTRY.releaseQueued,
   ENTRY.yield,
   SHARED_ENTRY.leave,
-  SHARED_ENTRY.yield,
 ]);
 
 export class Request implements Asked {
@@ -99,6 +89,7 @@ export class Request implements Asked {
   readonly mayCreate: boolean;
   /** Its keys include the counters. */
   readonly withCounters: boolean;
+  readonly watch: Watch | undefined;
   readonly slots: string;
   readonly place: string;
   #command: Command | undefined;
@@ -109,7 +100,7 @@ export class Request implements Asked {
     scope: Scope,
     token: string,
     { ttlMs, withCounters, amount }: Terms,
-    { mayCreate = false, slots = '', place = '' }: Rest = NO_REST,
+    { mayCreate = false, watch, slots = '', place = '' }: Rest = NO_REST,
   ) {
     this.operation = operation;
     this.scope = scope;
@@ -118,6 +109,7 @@ export class Request implements Asked {
     this.withCounters = withCounters;
     this.#amount = amount;
     this.mayCreate = mayCreate;
+    this.watch = watch;
     this.slots = slots;
     this.place = place;
   }
@@ -160,8 +152,7 @@ export class Request implements Asked {
 
   /** What no text may show. */
   get secrets(): readonly string[] {
-    const [member = ''] = this.place.split('|'); // the token of a mute place, or a number
-    return member.includes(':') ? [this.token, member] : [this.token];
+    return this.watch === undefined ? [this.token] : [this.token, this.watch.watcher];
   }
 
   get leavesVote(): boolean {
@@ -211,6 +202,7 @@ export class Request implements Asked {
       this.scope.keys.length === other.scope.keys.length &&
       this.withCounters === other.withCounters &&
       creation(this) === creation(other) &&
+      this.watch?.rank === other.watch?.rank &&
       isAlike(this.scope.kind, other.scope.kind) &&
       (this.operation.proposes !== true || this.scope.isFenced === other.scope.isFenced) &&
       (this.amount === other.amount || !(this.operation.isClaim || this.operation.proposes === true))
@@ -253,34 +245,25 @@ export function plainClaim(scope: Scope, token: string, ttlMs: number): Request 
   return new Request(PLAIN_CLAIM, scope, token, { ttlMs, withCounters: false, amount: 0 });
 }
 
-/**
- * A claim by script: for several keys, with a fencing token, under a guard, or to learn at once why it is refused.
- * @param place  the mute place that the claim of a shared lock takes if it is refused: see `muted`
- */
+/** A claim by script: for several keys, with a fencing token, under a guard, or to learn at once why it is refused. */
 export function scriptedClaim(
   scope: Scope,
   token: string,
   ttlMs: number,
   proposal: Proposal,
-  place = '',
+  watch?: Watch,
 ): Request {
   const { isFenced, kind } = scope;
   const amount = isFenced ? proposal : 0;
   const operation = kind.name === 'mutex' ? SCRIPTED_CLAIM : claimingOf(kind);
   const terms = { ttlMs, withCounters: isFenced, amount };
-  return new Request(operation, scope, token, terms, place === '' ? NO_REST : { place });
+  return new Request(operation, scope, token, terms, watch === undefined ? NO_REST : { watch });
 }
 
-/** The place of one that only claims: nothing is handed over to it. @param ticket  in µs of the masters' time */
-export function mutePlace(token: string, ticket: number): string {
-  return `${token}|${ticket}`;
-}
-
-/** The claim of a waiter from the queues: it leaves them. */
+/** The claim of a waiter from the queues of exclusive locks: it leaves the queues. */
 export function claimQueued(scope: Scope, token: string, ttlMs: number, proposal: Proposal): Request {
   const terms = { ttlMs, withCounters: scope.isFenced, amount: scope.isFenced ? proposal : 0 };
-  if (scope.kind.name === 'mutex') return new Request(QUEUED_CLAIM, scope, token, terms);
-  return new Request(claimingOf(scope.kind), scope, token, terms, LEAVING_QUEUE);
+  return new Request(QUEUED_CLAIM, scope, token, terms);
 }
 
 /**
@@ -293,25 +276,21 @@ export function acceptance(scope: Scope, token: string, fence: number): Request 
 
 /** Undoes a claim, and looks at what holds the lock instead. Always sent with its source: it must take effect in one step. */
 export function undo(scope: Scope, token: string): Request {
-  if (scope.kind.name !== 'mutex') return undoQueued(scope, token, 0);
-  return new Request(UNDOING, scope, token, NO_TERMS);
+  return new Request(scope.kind.name === 'mutex' ? UNDOING : UNDOING_SHARED, scope, token, NO_TERMS);
 }
 
 export function release(scope: Scope, token: string): Request {
-  if (scope.kind.name !== 'mutex') return releaseQueued(scope, token, 0);
-  return new Request(RELEASING, scope, token, NO_TERMS);
+  return new Request(scope.kind.name === 'mutex' ? RELEASING : RELEASING_SHARED, scope, token, NO_TERMS);
 }
 
 /** As `undo`, and hands over directly: the lock may be waited for. @param proposal  for who is handed it */
 export function undoQueued(scope: Scope, token: string, proposal: Proposal): Request {
-  const operation = scope.kind.name === 'mutex' ? UNDOING_QUEUED : UNDOING_SHARED;
-  return new Request(operation, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
+  return new Request(UNDOING_QUEUED, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
 }
 
 /** As `release`, and hands over directly. @param proposal  for who is handed it */
 export function releaseQueued(scope: Scope, token: string, proposal: Proposal): Request {
-  const operation = scope.kind.name === 'mutex' ? RELEASING_QUEUED : RELEASING_SHARED;
-  return new Request(operation, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
+  return new Request(RELEASING_QUEUED, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
 }
 
 export interface ExtensionTerms {
@@ -323,18 +302,19 @@ export interface ExtensionTerms {
 export function extension(scope: Scope, token: string, { ttlMs, mayCreate }: ExtensionTerms): Request {
   const { kind } = scope;
   const operation = kind.name === 'mutex' ? EXTENDING : extendingOf(kind);
-  const terms = { ttlMs, withCounters: operation.withQueues, amount: 0 };
+  const terms = { ttlMs, withCounters: false, amount: 0 };
   return new Request(operation, scope, token, terms, mayCreate ? CREATING : NO_REST);
 }
 
 /** Makes a master that gave other permits give exactly these. Leaves no vote. @param slots  as in `0,3` */
 export function aligning(scope: Scope, token: string, slots: string): Request {
-  return new Request(PERMIT_ALIGNING, scope, token, QUEUE_TERMS, { slots });
+  return new Request(PERMIT_ALIGNING, scope, token, NO_TERMS, { slots });
 }
 
-/** Looks at a shared lock, and at its queue. */
+/** Looks at a shared lock, and at the queue of its gate. */
 export function sharedInspection(key: string): Request {
-  return lone(SURVEY_SHARED, barely([key, queueKey(key), looksKey(key)]), '', []);
+  const gate = gateKey(key);
+  return lone(SURVEY_SHARED, barely([key, gate, queueKey(gate), looksKey(gate)]), '', []);
 }
 
 export function inspection(key: string): Request {
