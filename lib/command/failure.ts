@@ -1,6 +1,7 @@
 /** How a command says that it cannot do what was asked: one sentence, and an exit code. */
 import { type RedlockErrorCode, RedlockError } from '../runtime/errors.js';
 
+/** What the command ends with. They follow sysexits.h where that has a fitting one; docs/COMMAND.md has the table. */
 export const EXIT = {
   done: 0,
   /** Something was found (`doctor`), or somebody said no (`unlock`). */

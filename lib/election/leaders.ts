@@ -41,6 +41,7 @@ export function isAtLeast(one: Pick<Leader, 'fence' | 'seq'>, other: Pick<Leader
   return one.fence > other.fence || (one.fence === other.fence && one.seq >= other.seq);
 }
 
+/** The latest leaders that an instance has announced, so that it never goes back to an earlier one. */
 export class SeenLeaders {
   readonly #latest = new Map<string, Leader>();
 

@@ -19,7 +19,10 @@ export function isSignal(value: unknown): value is AbortSignal {
   return typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
 }
 
-/** @throws RedlockError `INVALID_ARGUMENT`: there is no routine */
+/**
+ * The arguments of `using`: with options before the routine, or without.
+ * @throws RedlockError `INVALID_ARGUMENT`: there is no routine
+ */
 export function argumentsOfUsing<Options extends object, Routine extends (lease: never) => unknown>(
   optionsOrRoutine: Options | Routine | undefined,
   routineAfterOptions: Routine | undefined,

@@ -154,7 +154,13 @@ const MARGIN_MS = 3_600_000;
 /** How long after its last write a run writes its record again, in ms: it may last for many ticks. */
 export const REWRITE_MS = MARGIN_MS / 4;
 
-/** @param spanMs  how long it is needed beyond its ticks */
+/**
+ * How long a job's record lives: until the tick after the next, and beyond it for as long as jitter may delay a claim, the
+ * least distance between runs lasts, and missed ticks are wanted, with a margin. So a process that comes to a tick finds what
+ * became of it, and of the one before. If there is no record, a tick younger than a record's life was not begun.
+ *
+ * @param spanMs  how long it is needed beyond its ticks
+ */
 export function lifeMs(schedule: Schedule, spanMs: number, record: { tick: number; nowMs: number }): number {
   const fromMs = Math.max(record.tick, record.nowMs);
   return afterNext(schedule, fromMs) - record.nowMs + spanMs + MARGIN_MS;

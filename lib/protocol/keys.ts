@@ -74,6 +74,8 @@ export function markerKey(keyPrefix: string): string {
   return keyPrefix === '' ? 'quorate:guard' : `quorate:guard:${keyPrefix}`;
 }
 
+// --- Redis Cluster as one of the masters
+
 interface Master {
   readonly name: string;
   readonly isCluster: boolean;
@@ -87,7 +89,11 @@ export function hashTag(key: string): string {
   return close > open + 1 ? key.slice(open + 1, close) : key;
 }
 
-/** @throws RedlockError `INVALID_ARGUMENT` if the keys are in several slots of a cluster */
+/**
+ * All keys of a call must be in one slot of a cluster, or they cannot be locked together. Names are sure to share a slot only
+ * if they have the same hash tag; nothing else is relied on.
+ * @throws RedlockError `INVALID_ARGUMENT` if they are in several
+ */
 export function checkOneSlot(keys: readonly string[], masters: readonly Master[]): void {
   for (const { name, isCluster, keyPrefix } of masters) {
     if (!isCluster) continue;

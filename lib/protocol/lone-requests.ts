@@ -1,6 +1,6 @@
 /**
- * Requests that share no call: about notes, which are texts that the holder of a lock keeps beside its vote (`scripts/notes`), and
- * about tokens whose votes must not be set again (`scripts/masters/take.lua`).
+ * Requests that share no call. Notes are texts that the holder of a lock keeps beside its vote (`lua/scripts/notes`); taken
+ * tokens are those whose votes must not be set again (`lua/scripts/masters/take.lua`).
  */
 import { NOTE_DROP, NOTE_READ, NOTE_WRITE, TAKE } from './lua/scripts.js';
 import { GRANTED, type Outcome, unknown } from './quorum.js';
@@ -113,7 +113,7 @@ function scopeOf(...keys: readonly string[]): Scope {
 }
 
 /**
- * Always sent with its source: it must not need a second step. @param taken  the list's key @param lifeMs  as long as
+ * Lists tokens as taken. Always sent with its source: it must not need a second step. @param taken  the list's key @param lifeMs  as long as
  * extensions of these leases may come
  */
 export function taking(taken: string, tokens: readonly string[], lifeMs: number): Request {

@@ -1,4 +1,4 @@
-/** What keys hold: what scripts say of it in their replies, and the bounds of the numbers. For the library, and for the scripts' Lua. */
+/** What keys hold, what scripts say of it, and the bounds of its numbers: for the library, and for the scripts' Lua. */
 
 /**
  * The number after code 2 in a reply: what the key holds instead, or that its counter cannot be raised to another fencing
@@ -15,6 +15,8 @@ export const TAKEN_AWAY = -3;
 /** The most tokens that are listed; the latest are kept. */
 export const MOST_TAKEN = 1_000;
 
+// --- fencing tokens and their counters
+
 /**
  * How far, in µs, a proposed fencing token may be behind the master's clock, and ahead of it (BACK and AHEAD of protocol
  * A2). Otherwise the master takes its own clock.
@@ -30,6 +32,8 @@ export const COUNTER_LIFE_MS = 60_000;
  * precision, and close to it ioredis 6.0 reads some replies wrongly. The µs since 1970 get there in the year 2255.
  */
 export const LAST_FENCE = 9_000_000_000_000_000;
+
+// --- timestamp locks
 
 /**
  * No instant of our days is out of these bounds, so a number that is, was written in the other unit or is no instant.
