@@ -18,8 +18,8 @@ export interface Walk {
 const FIRST = 'README.md';
 const EXTERNAL = /^[a-z][a-z0-9+.-]*:/i;
 const REPOSITORY_ONLY = /^(bench|examples|lib|spec|docs\/upstream)(\/|$)/;
-/** For those who change the package; the README's own links to them lead to the repository as well, on npm's page. */
-const FOR_DEVELOPERS =
+/** What the repository alone has; on npm's page, the README's own links to it lead to the repository as well. */
+const REPOSITORY_TEXTS =
   /^((CONTRIBUTING|SECURITY|docs\/(ARCHITECTURE|BENCHMARKS|CHAOS|DEVELOPMENT|FAIRNESS|FULL-RUN|GLOSSARY|MUTATION|SIMULATION|TRACK-RECORD))\.md$|docs\/figures\/)/;
 
 /** Walks on from the README through all texts that it reaches. @param packed  the folder of the installed package */
@@ -42,7 +42,7 @@ export function walkLinks(packed: string, repository: string): Walk {
 }
 
 function isOutside(page: string, target: string): boolean {
-  return FOR_DEVELOPERS.test(target) || (page !== FIRST && REPOSITORY_ONLY.test(target));
+  return REPOSITORY_TEXTS.test(target) || (page !== FIRST && REPOSITORY_ONLY.test(target));
 }
 
 function targetsOf(folder: string, page: string): readonly string[] {
