@@ -1,5 +1,5 @@
 /** The terms of one acquisition, and what all acquisitions of an instance share. */
-import type { QueueParts } from '../queue/queue.js';
+import type { QueueParts } from '../queue/terms.js';
 import type { Admission, Waiters } from './admission.js';
 import type { RecentContention } from '../queue/recent-contention.js';
 import type { ClockReadings } from '../quorum/clock-readings.js';

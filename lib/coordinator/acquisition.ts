@@ -7,8 +7,6 @@
  * the resource's *home master* first, and the others only if that one grants: contenders meet on one master, a refusal costs
  * one command, and votes are not split (protocol C2).
  *
- * For a shared lock, the queue is a gate before the lock; its head claims when it can be let in (`turnstile.ts`).
- *
  * Every attempt draws a fresh token. It has one deadline for everything except its wait in a queue, and is undone on
  * every master that it was sent to before the next attempt starts.
  */
@@ -17,9 +15,9 @@ import { type Claim, endAwaited, ENDED, NOTHING } from './awaited.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
 import { type CallContext, cancelledError, isHopeless, unwaitedError } from '../quorum/failure.js';
-import type { Departure, Queue } from '../queue/queue.js';
-import { MutexQueue } from '../queue/mutex-queue.js';
-import { SharedQueue } from '../queue/shared-queue.js';
+import { isGreedy, MutePlace } from '../queue/mute-place.js';
+import { Queue } from '../queue/queue.js';
+import type { Departure } from '../queue/terms.js';
 import { Grant } from '../quorum/grant.js';
 import { askHomeMasterFirst } from './home-master.js';
 import type { Node } from '../node/node.js';
@@ -62,8 +60,10 @@ export class Acquisition implements RoundObserver {
   #history: AttemptHistory | undefined;
   /** The rank in the queue, kept for all attempts; µs of the masters' time, 0 until it is drawn. */
   #ticket = 0;
-  /** How it waits. For an exclusive lock, undefined until it waits; a shared lock has one from the start, for its watches. */
+  /** How it waits; undefined until it does. */
   #queue: Queue | undefined;
+  /** Its place if it cannot wait; undefined without one. */
+  #mutePlace: MutePlace | undefined;
   #awaited = NOTHING;
   /** Whether it has noted what the first attempt met. */
   #hasNoted = false;
@@ -75,7 +75,6 @@ export class Acquisition implements RoundObserver {
     this.#terms = terms;
     this.#cancellation = cancellation;
     this.#backoff = new Backoff(parts, terms, cancellation);
-    if (terms.scope.kind.name !== 'mutex') this.#queue = new SharedQueue(parts, terms);
   }
 
   /**
@@ -93,7 +92,6 @@ export class Acquisition implements RoundObserver {
         this.#attempt((end) => {
           if (!(end instanceof Grant)) return resolve(this.#goOn(end, false));
           this.#noteContention(false);
-          this.#queue?.leave();
           resolve(end);
         });
       }
@@ -122,7 +120,7 @@ export class Acquisition implements RoundObserver {
         attempt = isQueued ? this.#attemptQueued() : new Promise((resolve) => this.#attempt(resolve));
       }
     } finally {
-      this.#queue?.leave();
+      this.#mutePlace?.leave();
       if (this.#isWaiter) this.#parts.waiters.leave();
     }
   }
@@ -165,8 +163,8 @@ export class Acquisition implements RoundObserver {
   }
 
   #attemptNow(sentAtMs: number, onEnd: OnAttemptEnd): void {
-    // not if masters watch for it: a single watching master keeps nobody out
-    const home = this.#backoff.isLast || this.#queue?.isWatched === true ? undefined : this.#history?.home;
+    // not with a mute place: on a single master, it keeps nobody out
+    const home = this.#backoff.isLast || this.#mutePlace !== undefined ? undefined : this.#history?.home;
     const request = this.#request(this.#parts.random.token());
     this.#claim(request, { sentAtMs, home, isAdmitted: true }, onEnd);
   }
@@ -174,7 +172,9 @@ export class Acquisition implements RoundObserver {
   /** Waits for its turn, and then claims. */
   async #attemptQueued(): Promise<Grant | Miss> {
     const [{ clock, timers }, { leftMs }] = [this.#parts, this.#backoff];
-    const queue = (this.#queue ??= new MutexQueue(this.#parts, this.#terms));
+    const queue = (this.#queue ??= new Queue(this.#parts, this.#terms));
+    this.#mutePlace?.leave(); // or it would stop itself
+    this.#mutePlace = undefined;
     const ticket = (): number => (this.#ticket ||= this.#parts.clocks.ticket());
     const turn = queue.wait(ticket, clock.earliest() + leftMs);
     this.#awaited = { kind: 'queue', queue };
@@ -250,7 +250,6 @@ export class Acquisition implements RoundObserver {
   /** The grant, if a quorum said yes in time. Validity is checked here, after the last await. */
   #accept({ isAdmitted, round }: Claim, timer: Timer): Grant | undefined {
     const { admission, clock, driftFactor, nodes } = this.#parts;
-    this.#queue?.claimed(round);
     // cancelled after its quorum said yes: a moment later the call would have had its grant, and no caller sees the difference
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
     const { scope, token } = round.request;
@@ -299,7 +298,7 @@ export class Acquisition implements RoundObserver {
     this.#met.learn(round, isFull);
     if (this.#met.isContended) this.#noteContention(true);
     this.#terms.observer?.refused(this.#backoff.attempts, round, round.decision);
-    this.#queue?.refused(round);
+    this.#mutePlace?.refused(round);
   }
 
   /**
@@ -332,8 +331,10 @@ export class Acquisition implements RoundObserver {
   #request(token: string): Request {
     const { scope, ttlMs } = this.#terms;
     if (this.#backoff.attempts === 1 && isPlain(scope)) return plainClaim(scope, token, ttlMs);
-    const watch = this.#queue?.watch(() => this.#backoff.isLast || canQueue(this.#parts, this.#terms));
-    return scriptedClaim(scope, token, ttlMs, this.#parts.clocks, watch);
+    const isMuted = isGreedy(scope.kind) && !this.#backoff.isLast && !canQueue(this.#parts, this.#terms);
+    if (isMuted) this.#mutePlace ??= new MutePlace(this.#parts, this.#terms);
+    const place = isMuted ? this.#mutePlace?.text : '';
+    return scriptedClaim(scope, token, ttlMs, this.#parts.clocks, place);
   }
 
   /** What the first attempt met decides how the next acquisition of this lock begins, and how a release ends. */
@@ -349,15 +350,13 @@ export class Acquisition implements RoundObserver {
   }
 
   #shallQueue(): boolean {
-    return (
-      this.#queue?.hasPlace === true || shallQueue(this.#parts, this.#terms, this.#backoff, this.#history)
-    );
+    return shallQueue(this.#parts, this.#terms, this.#backoff, this.#history);
   }
 
   /** Whether the next attempt waits in the queue, and starts at once. @param wasQueued  whether this one did */
   #queuesNext(wasQueued: boolean): boolean {
     if (this.#backoff.leftMs <= 0) return false;
-    return this.#queue?.hasPlace === true || (!wasQueued && this.#shallQueue());
+    return !wasQueued && this.#shallQueue();
   }
 
   /** How long a master may keep what this acquisition sent; a place in a queue may outlive a vote. */

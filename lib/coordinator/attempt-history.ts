@@ -12,7 +12,7 @@ import { homeMasterOf } from './home-master.js';
 import type { Node } from '../node/node.js';
 import { type Outcome, quorumOf, unknown } from '../protocol/quorum.js';
 import type { Backoff } from '../quorum/backoff.js';
-import type { Departure } from '../queue/queue.js';
+import type { Departure } from '../queue/terms.js';
 import type { Round } from '../quorum/round.js';
 import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
 

@@ -175,7 +175,8 @@ export class Coordinator {
 
   /** Whether somebody may wait in the queue: then the lock is handed over directly, and no trace of the grant's own wait is left. */
   #mayHaveQueue(grant: Grant): boolean {
-    if (grant.kind.name !== 'mutex' || this.nodes.some(({ isCluster }) => isCluster)) return false;
+    if (grant.kind.name !== 'mutex') return true; // it costs the masters nothing
+    if (this.nodes.some(({ isCluster }) => isCluster)) return false;
     return grant.origin !== 'asked' || grant.keys.some((key) => this.#parts.contention.mayHaveQueue(key));
   }
 

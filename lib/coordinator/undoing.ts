@@ -30,8 +30,7 @@ export function undoingOf(
     ? nodes
     : round.sentTo.filter((node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index]));
   const sent = queue === undefined ? [round] : [round, ...queue.sent];
-  const request =
-    isQueued && scope.kind.name === 'mutex' ? undoQueued(scope, token, proposal) : undo(scope, token);
+  const request = isQueued ? undoQueued(scope, token, proposal) : undo(scope, token);
   return new Withdrawal(request, targets, sent, {
     counts: (node) => round.outcomes[node.index]?.kind === 'refused',
     onFailed,

@@ -23,7 +23,7 @@ const QUEUES = ['zadd', 'zrem', 'zrange', 'zrank', 'zcard', 'publish', 'subscrib
 const COMMANDS: Readonly<Record<Feature, readonly string[]>> = {
   exclusive: [...BASICS, 'mget', 'time', 'hset', 'hget', 'hdel', 'hlen', ...QUEUES],
   plain: [...BASICS, 'mget', 'zrange'],
-  shared: [...BASICS, 'pexpireat', 'time', 'hset', 'hget', 'hdel', 'hgetall', 'hlen', 'hexists', ...QUEUES],
+  shared: [...BASICS, 'pexpireat', 'time', 'hset', 'hget', 'hdel', 'hgetall', 'hlen', ...QUEUES],
   guard: ['info'],
   select: ['select'],
 };

@@ -49,7 +49,7 @@ interface SharedOptions {
   readonly fencing?: boolean | undefined;
   /**
    * Wait in the queue: masters keep a queue for each lock that has waiters, and a release hands the lock over to the first of
-   * them. If off, waiters retry at random times, and a later one may get the lock first. @default true
+   * them, or to as many as fit. If off, waiters retry at random times, and a later one may get the lock first. @default true
    */
   readonly fair?: boolean | undefined;
   /**
@@ -57,7 +57,7 @@ interface SharedOptions {
    * the waiter holds it one round trip later; if the waiter then dies, the others wait for its ttl. `reserve`: the release
    * reserves the lock for a second, and the waiter claims it, which takes one more round trip; if the waiter dies before
    * that, the others wait for a second. `reserve` suits a long ttl and waiters that are often killed. Has no effect without
-   * a queue. Locks that several may hold, and calls for several resources, always use `reserve`.
+   * a queue. Semaphores, and calls for several resources, always use `reserve`.
    * @default 'direct'
    */
   readonly handOver?: HandOver | undefined;

@@ -107,7 +107,7 @@ export interface WriteLease extends Lease {
   readonly mode: 'read' | 'write';
 
   /**
-   * Turns the writer into a reader: other readers may come in, and no other writer had the lock in between. Extends the lease
+   * Turns the writer into a reader: waiting readers are let in, and no other writer had the lock in between. Extends the lease
    * by its ttl, and keeps its fencing token. A second call does nothing. There is no way back.
    *
    * `mode` is `read` at once, before any master knows. The call resolves when a quorum of masters knows. If it rejects with

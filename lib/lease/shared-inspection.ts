@@ -7,7 +7,7 @@ import type { Node } from '../node/node.js';
 import { oddReply, quorumOf } from '../protocol/quorum.js';
 import { integers } from '../protocol/replies.js';
 import type { SurveyAnswer } from '../quorum/survey.js';
-import { tokenIn } from '../runtime/random.js';
+import { AT_REST } from '../runtime/random.js';
 import { NOT_ASKED } from '../redis/server-errors.js';
 import { fingerprint } from '../redis/transport.js';
 
@@ -25,16 +25,6 @@ export interface SharedHolder {
   readonly remainingMs: number;
 }
 
-/** The waiter that is next, and for which the master keeps others out. */
-export interface Watcher {
-  /** A fingerprint of the token. */
-  readonly waiter: string;
-  /** What it waits for. */
-  readonly wants: 'to read' | 'to write' | 'permits';
-  /** How long the master keeps others out unless the waiter claims again. Milliseconds. */
-  readonly remainingMs: number;
-}
-
 /** One master's answer about a read-write lock or a semaphore. */
 export type NodeHolders =
   | {
@@ -44,11 +34,7 @@ export type NodeHolders =
       readonly state: 'free' | 'held';
       /** All holders there. */
       readonly holders: readonly SharedHolder[];
-      /** The waiter that is next; undefined without one. */
-      readonly watch: Watcher | undefined;
-      /** A fingerprint of the waiter at the head of the queue; undefined without one. */
-      readonly head: string | undefined;
-      /** How many calls wait in the queue behind the head. */
+      /** How many calls wait in the queue. */
       readonly waiting: number;
       /** Fingerprints of the first 32 of them, in the order of the queue. */
       readonly queue: readonly string[];
@@ -116,7 +102,7 @@ export function readShared(
     readers: ofRole('reader').map(({ holder }) => holder),
     writer: ofRole('writer')[0]?.holder,
     holders: ofRole('permits').map(({ holder, slots }) => ({ holder, slots })),
-    waiting: Math.max(0, ...answers.map((one) => ('waiting' in one ? one.waiting + (one.head ? 1 : 0) : 0))),
+    waiting: Math.max(0, ...answers.map((one) => ('waiting' in one ? one.waiting : 0))),
     nodes: answers,
   };
 }
@@ -148,7 +134,7 @@ function withoutHolder(answers: readonly NodeHolders[]): SharedInspection['state
 function readAnswer(node: string, answer: SurveyAnswer | undefined): NodeHolders {
   if (answer?.kind !== 'answered') return { node, state: 'unknown', cause: answer?.cause ?? NOT_ASKED };
   const [code, , nowMs] = integers(answer.reply, 3);
-  const [, , , fields, head, waiting, tokens] = answer.reply as readonly unknown[]; // an array, as it has three integers
+  const [, , , fields, waiting, tokens] = answer.reply as readonly unknown[]; // an array, as it has three integers
   if (code === 2) return { node, state: 'foreign' };
   if (nowMs === undefined || !Array.isArray(fields)) {
     return { node, state: 'unknown', cause: oddReply() };
@@ -159,20 +145,15 @@ function readAnswer(node: string, answer: SurveyAnswer | undefined): NodeHolders
   const isOurs = kind === STORED_KIND.readWrite || kind === STORED_KIND.semaphore;
   if (contents.size > 0 && !isOurs) return { node, state: 'foreign' };
   const holders: SharedHolder[] = [];
-  let watch: Watcher | undefined;
   for (const [name, content] of contents) {
-    const [, first = '', ends, rest = ''] = /^([^|]*)\|(\d+)\|(.*)$/.exec(content) ?? [];
+    const [, first = '', ends, rest = ''] = /^([^|]*)\|(\d+)\|([^|]*)/.exec(content) ?? [];
     const remainingMs = Number(ends) - nowMs;
-    if (!(remainingMs > 0)) continue;
-    if (name === 'watch') watch = { waiter: fingerprint(first), wants: wish(rest), remainingMs };
-    else holders.push(readHolder(name, first, rest, remainingMs));
+    if (remainingMs > 0 && name !== AT_REST) holders.push(readHolder(name, first, rest, remainingMs));
   }
   return {
     node,
     state: holders.length > 0 ? 'held' : 'free',
     holders,
-    watch,
-    head: typeof head === 'string' && head !== '' ? fingerprint(tokenIn(head)) : undefined,
     waiting: Number(waiting ?? 0),
     queue: Array.isArray(tokens) ? tokens.map((token) => fingerprint(String(token))) : [],
   };
@@ -184,10 +165,4 @@ function readHolder(token: string, first: string, rest: string, remainingMs: num
     return { holder, role: first === 'w' ? 'writer' : 'reader', slots: [], permits: 0, remainingMs };
   }
   return { holder, role: 'permits', slots: first.split(',').map(Number), permits: Number(rest), remainingMs };
-}
-
-function wish(rest: string): Watcher['wants'] {
-  const want = rest.replace(/^\d+ /, '');
-  if (want === 'r') return 'to read';
-  return want === 'w' ? 'to write' : 'permits';
 }

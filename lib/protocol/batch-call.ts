@@ -95,6 +95,7 @@ export function entryReply(request: Request, reply: unknown): unknown {
     case ENTRY.release:
     case ENTRY.releaseQueued:
     case ENTRY.yield:
+    case SHARED_ENTRY.yield:
       return number;
     case ENTRY.undo:
     case ENTRY.undoQueued:

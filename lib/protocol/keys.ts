@@ -13,7 +13,7 @@ export function counterKey(key: string): string {
   return besideOf(key, 'fence');
 }
 
-/** The waiters of a lock: tokens by their tickets. */
+/** The waiters of a lock, of whatever kind: tokens by their tickets. */
 export function queueKey(key: string): string {
   return besideOf(key, 'queue');
 }
@@ -26,14 +26,6 @@ export function turnKey(key: string): string {
 /** What each waiter's last look asked for. */
 export function looksKey(key: string): string {
   return besideOf(key, 'looks');
-}
-
-/**
- * The gate before a shared lock: an exclusive lock of its own, with a queue for those who wait for the shared one. The gate's
- * holder is the next to be let in.
- */
-export function gateKey(key: string): string {
-  return besideOf(key, 'gate');
 }
 
 /** The value of the leader that an election's lock makes. */

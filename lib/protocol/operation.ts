@@ -6,14 +6,6 @@ import type { ENTRY, SHARED_ENTRY } from './lua/entries.js';
 import { type Script, scriptDigest } from '../redis/script.js';
 import type { Command } from '../redis/transport.js';
 
-/** How a waiting claim becomes the next one to be let in to a shared lock. */
-export interface Watch {
-  /** A token that stays the same for all attempts of one acquisition; pushes are addressed to it. */
-  readonly watcher: string;
-  /** Lower ranks come first. */
-  readonly rank: number;
-}
-
 /** The parameters of a request; those that the operation does not need are 0, false or empty. */
 export interface Asked {
   readonly operation: Operation;
@@ -25,10 +17,9 @@ export interface Asked {
   readonly mayCreate: boolean;
   /** Its keys include the counters. */
   readonly withCounters: boolean;
-  readonly watch: Watch | undefined;
   /** Permits, as `0,3`. */
   readonly slots: string;
-  /** A waiter's place, in the form that the scripts expect. */
+  /** The place in a queue that goes with it, in the form that the scripts expect. */
   readonly place: string;
 }
 

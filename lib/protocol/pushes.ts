@@ -1,6 +1,6 @@
 /**
- * Pushes: a master's messages to a waiting client, as texts on the client's channel. `lua/queue.ts` and `lua/shared.ts`
- * define their form.
+ * Pushes: a master's messages to a waiting client, as texts on the client's channel. `lua/parts/queue/own.lua` defines their
+ * form; those about a read-write lock or a semaphore begin with a capital letter.
  *
  * A push may be lost, late or duplicated. A push of a vote answers a look, and counts from the instant at which that look was
  * sent. Any other push is never a vote by itself: it says what was true on the master when it was sent.
@@ -16,32 +16,39 @@ export type Push =
       readonly kind: 'given';
       readonly serial: number;
       readonly claimed: ClaimedByLook | undefined;
+      /** Of a read-write lock or a semaphore. */
+      readonly isShared: boolean;
       readonly token: string;
       readonly key: string;
     }
   /** This token is the first of the queue now, and the one before it has been sent a push for its vote. */
-  | { readonly kind: 'first'; readonly token: string; readonly key: string }
-  /** Its claim, which was refused before, could succeed now. */
-  | { readonly kind: 'free'; readonly token: string; readonly key: string }
+  | {
+      readonly kind: 'first';
+      /** There may be room for it. */
+      readonly looksNow: boolean;
+      readonly token: string;
+      readonly key: string;
+    }
   /** A waiter with an earlier ticket asks for the vote of this hand-over: yield it unless there is a quorum. */
   | { readonly kind: 'inquiry'; readonly serial: number; readonly token: string; readonly key: string }
   /** This token's vote refused the holder of the lock: let the key rest for the holder unless there is a quorum. */
   | { readonly kind: 'asked'; readonly token: string; readonly key: string };
 
 /** Tokens contain no space; a key, which comes last, may contain anything. */
-const FORM = /^(?:([gi]) (\d+)|([wfh])|v (\d+ \d+ \d+ \d+)) (\S+) (.+)$/s;
-const BARE = { w: 'first', f: 'free', h: 'asked' } as const;
+const FORM = /^(?:([giGI]) (\d+)|([wnhWNH])|([vV]) (\d+ \d+ \d+ \d+)) (\S+) (.+)$/s;
 
 /** Parses a push; undefined if no script of ours sends such a text. */
 export function readPush(text: string): Push | undefined {
-  const [, letter, digits, other, vote, token, key] = FORM.exec(text) ?? [];
+  const [, letter, digits, other, granted, vote, token, key] = FORM.exec(text) ?? [];
   if (token === undefined || key === undefined) return undefined;
-  if (other === 'w' || other === 'f' || other === 'h') return { kind: BARE[other], token, key };
+  if (other === 'h' || other === 'H') return { kind: 'asked', token, key };
+  if (other !== undefined) return { kind: 'first', looksNow: /n/i.test(other), token, key };
   const numbers = (vote ?? digits ?? '').split(' ').map(toInteger);
   const [serial, sentMs, spanMs, fence] = numbers;
   if (serial === undefined || numbers.includes(undefined)) return undefined;
-  if (letter === 'i') return { kind: 'inquiry', serial, token, key };
-  if (letter === 'g') return { kind: 'given', serial, claimed: undefined, token, key };
+  if (letter === 'i' || letter === 'I') return { kind: 'inquiry', serial, token, key };
+  const isShared = letter === 'G' || granted === 'V';
+  if (letter !== undefined) return { kind: 'given', serial, claimed: undefined, isShared, token, key };
   if (sentMs === undefined || fence === undefined) return undefined;
-  return { kind: 'given', serial, claimed: { sentMs, spanMs, fence }, token, key };
+  return { kind: 'given', serial, claimed: { sentMs, spanMs, fence }, isShared, token, key };
 }

@@ -1,7 +1,8 @@
 /** Requests of waiters in the masters' queues (protocols C1 and C3). */
 import { QUEUEING, YIELDING } from './mutex-operations.js';
+import { QUEUEING_SHARED, YIELDING_SHARED } from './shared-operations.js';
 import { type Proposal, Request } from './request.js';
-import { MUTEX, NO_MARKER, type Scope, type Setting, SettledScope } from './scope.js';
+import { MUTEX, NO_MARKER, READ, type Scope, type Setting, SettledScope } from './scope.js';
 
 const WITHOUT_MARKER: Setting = Object.freeze({
   isFenced: false,
@@ -32,7 +33,8 @@ export function queueing(scope: Scope, token: string, terms: LookTerms): Request
   const { lifeMs, proposal, sentAtMs, ticket, ttlMs } = terms;
   const place = [ticket, lifeMs, Math.max(0, Math.floor(sentAtMs))].join('|');
   const amount = scope.isFenced && ttlMs > 0 ? proposal : 0;
-  return new Request(QUEUEING, scope, token, { ttlMs, withCounters: true, amount }, { place });
+  const operation = scope.kind.name === 'mutex' ? QUEUEING : QUEUEING_SHARED;
+  return new Request(operation, scope, token, { ttlMs, withCounters: true, amount }, { place });
 }
 
 /** A hand-over that is given back, and the place that the waiter takes instead. */
@@ -52,11 +54,21 @@ export interface YieldTerms extends Pick<LookTerms, 'ticket' | 'lifeMs'> {
 export function yielding(scope: Scope, token: string, terms: YieldTerms): Request {
   const { lifeMs, proposal, rests, serial, ticket } = terms;
   const place = [serial, ticket, lifeMs, ...(rests === true ? [1] : [])].join('|');
-  return new Request(YIELDING, scope, token, { ttlMs: 0, withCounters: true, amount: proposal }, { place });
+  const operation = scope.kind.name === 'mutex' ? YIELDING : YIELDING_SHARED;
+  return new Request(operation, scope, token, { ttlMs: 0, withCounters: true, amount: proposal }, { place });
 }
 
-/** Declines a vote that was handed over to a token that has left; one that was claimed stays. */
-export function declining(key: string, token: string, serial: number, proposal: Proposal): Request {
-  const scope = new SettledScope([key], WITHOUT_MARKER);
+/** A vote that was handed over to a token that has left. */
+export interface Declined {
+  readonly key: string;
+  readonly token: string;
+  readonly serial: number;
+  /** Of a read-write lock or a semaphore. */
+  readonly isShared: boolean;
+}
+
+/** Declines it; a vote that was claimed stays. */
+export function declining({ isShared, key, serial, token }: Declined, proposal: Proposal): Request {
+  const scope = new SettledScope([key], { ...WITHOUT_MARKER, kind: isShared ? READ : MUTEX });
   return yielding(scope, token, { serial, ticket: 0, lifeMs: 0, proposal });
 }

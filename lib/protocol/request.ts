@@ -2,7 +2,7 @@
  * Requests to masters. A request is built once and sent unchanged to all masters: its short way, or as an entry of a batch.
  */
 import { batchCall } from './batch-call.js';
-import { gateKey, queueKey, looksKey } from './keys.js';
+import { queueKey, looksKey } from './keys.js';
 import {
   claimingOf,
   extendingOf,
@@ -26,7 +26,7 @@ import {
   type Script,
   VOUCH,
 } from './lua/scripts.js';
-import { type Asked, command, creation, namedKeys, type Operation, type Watch } from './operation.js';
+import { type Asked, command, creation, namedKeys, type Operation } from './operation.js';
 import {
   ACCEPTING,
   EXTENDING,
@@ -55,7 +55,7 @@ type Terms = Pick<Asked, 'ttlMs' | 'withCounters'> & {
 };
 
 /** Terms that few requests have. */
-type Rest = Partial<Pick<Asked, 'mayCreate' | 'watch' | 'slots' | 'place'>>;
+type Rest = Partial<Pick<Asked, 'mayCreate' | 'slots' | 'place'>>;
 
 /** Draws fencing tokens to propose. */
 export interface Proposals {
@@ -67,11 +67,20 @@ export interface Proposals {
 export type Proposal = number | Proposals;
 
 const NO_TERMS: Terms = Object.freeze({ ttlMs: 0, withCounters: false, amount: 0 });
+/** What lets waiters in, and proposes no fencing token for them. */
+const QUEUE_TERMS: Terms = Object.freeze({ ttlMs: 0, withCounters: true, amount: 0 });
 const NO_REST: Rest = Object.freeze({});
+/** The place of a claim that leaves the queue of a shared lock. */
+const LEAVING_QUEUE: Rest = Object.freeze({ place: 'q' });
 const CREATING: Rest = Object.freeze({ mayCreate: true });
 
 type Letters = ReadonlySet<Operation['letter']>;
-const RENEWALS: Letters = new Set([ENTRY.extend, SHARED_ENTRY.extend, SHARED_ENTRY.extendPermits]);
+const RENEWALS: Letters = new Set([
+  ENTRY.extend,
+  SHARED_ENTRY.extend,
+  SHARED_ENTRY.downgrade,
+  SHARED_ENTRY.extendPermits,
+]);
 const WITHDRAWALS: Letters = new Set([
   ENTRY.undo,
   ENTRY.release,
@@ -79,6 +88,7 @@ const WITHDRAWALS: Letters = new Set([
   ENTRY.releaseQueued,
   ENTRY.yield,
   SHARED_ENTRY.leave,
+  SHARED_ENTRY.yield,
 ]);
 
 export class Request implements Asked {
@@ -89,7 +99,6 @@ export class Request implements Asked {
   readonly mayCreate: boolean;
   /** Its keys include the counters. */
   readonly withCounters: boolean;
-  readonly watch: Watch | undefined;
   readonly slots: string;
   readonly place: string;
   #command: Command | undefined;
@@ -100,7 +109,7 @@ export class Request implements Asked {
     scope: Scope,
     token: string,
     { ttlMs, withCounters, amount }: Terms,
-    { mayCreate = false, watch, slots = '', place = '' }: Rest = NO_REST,
+    { mayCreate = false, slots = '', place = '' }: Rest = NO_REST,
   ) {
     this.operation = operation;
     this.scope = scope;
@@ -109,7 +118,6 @@ export class Request implements Asked {
     this.withCounters = withCounters;
     this.#amount = amount;
     this.mayCreate = mayCreate;
-    this.watch = watch;
     this.slots = slots;
     this.place = place;
   }
@@ -152,7 +160,8 @@ export class Request implements Asked {
 
   /** What no text may show. */
   get secrets(): readonly string[] {
-    return this.watch === undefined ? [this.token] : [this.token, this.watch.watcher];
+    const [member = ''] = this.place.split('|'); // the token of a mute place, or a number
+    return member.includes(':') ? [this.token, member] : [this.token];
   }
 
   get leavesVote(): boolean {
@@ -202,7 +211,6 @@ export class Request implements Asked {
       this.scope.keys.length === other.scope.keys.length &&
       this.withCounters === other.withCounters &&
       creation(this) === creation(other) &&
-      this.watch?.rank === other.watch?.rank &&
       isAlike(this.scope.kind, other.scope.kind) &&
       (this.operation.proposes !== true || this.scope.isFenced === other.scope.isFenced) &&
       (this.amount === other.amount || !(this.operation.isClaim || this.operation.proposes === true))
@@ -245,25 +253,34 @@ export function plainClaim(scope: Scope, token: string, ttlMs: number): Request 
   return new Request(PLAIN_CLAIM, scope, token, { ttlMs, withCounters: false, amount: 0 });
 }
 
-/** A claim by script: for several keys, with a fencing token, under a guard, or to learn at once why it is refused. */
+/**
+ * A claim by script: for several keys, with a fencing token, under a guard, or to learn at once why it is refused.
+ * @param place  the mute place that the claim of a shared lock takes if it is refused: see `muted`
+ */
 export function scriptedClaim(
   scope: Scope,
   token: string,
   ttlMs: number,
   proposal: Proposal,
-  watch?: Watch,
+  place = '',
 ): Request {
   const { isFenced, kind } = scope;
   const amount = isFenced ? proposal : 0;
   const operation = kind.name === 'mutex' ? SCRIPTED_CLAIM : claimingOf(kind);
   const terms = { ttlMs, withCounters: isFenced, amount };
-  return new Request(operation, scope, token, terms, watch === undefined ? NO_REST : { watch });
+  return new Request(operation, scope, token, terms, place === '' ? NO_REST : { place });
 }
 
-/** The claim of a waiter from the queues of exclusive locks: it leaves the queues. */
+/** The place of one that only claims: nothing is handed over to it. @param ticket  in µs of the masters' time */
+export function mutePlace(token: string, ticket: number): string {
+  return `${token}|${ticket}`;
+}
+
+/** The claim of a waiter from the queues: it leaves them. */
 export function claimQueued(scope: Scope, token: string, ttlMs: number, proposal: Proposal): Request {
   const terms = { ttlMs, withCounters: scope.isFenced, amount: scope.isFenced ? proposal : 0 };
-  return new Request(QUEUED_CLAIM, scope, token, terms);
+  if (scope.kind.name === 'mutex') return new Request(QUEUED_CLAIM, scope, token, terms);
+  return new Request(claimingOf(scope.kind), scope, token, terms, LEAVING_QUEUE);
 }
 
 /**
@@ -276,21 +293,25 @@ export function acceptance(scope: Scope, token: string, fence: number): Request 
 
 /** Undoes a claim, and looks at what holds the lock instead. Always sent with its source: it must take effect in one step. */
 export function undo(scope: Scope, token: string): Request {
-  return new Request(scope.kind.name === 'mutex' ? UNDOING : UNDOING_SHARED, scope, token, NO_TERMS);
+  if (scope.kind.name !== 'mutex') return undoQueued(scope, token, 0);
+  return new Request(UNDOING, scope, token, NO_TERMS);
 }
 
 export function release(scope: Scope, token: string): Request {
-  return new Request(scope.kind.name === 'mutex' ? RELEASING : RELEASING_SHARED, scope, token, NO_TERMS);
+  if (scope.kind.name !== 'mutex') return releaseQueued(scope, token, 0);
+  return new Request(RELEASING, scope, token, NO_TERMS);
 }
 
 /** As `undo`, and hands over directly: the lock may be waited for. @param proposal  for who is handed it */
 export function undoQueued(scope: Scope, token: string, proposal: Proposal): Request {
-  return new Request(UNDOING_QUEUED, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
+  const operation = scope.kind.name === 'mutex' ? UNDOING_QUEUED : UNDOING_SHARED;
+  return new Request(operation, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
 }
 
 /** As `release`, and hands over directly. @param proposal  for who is handed it */
 export function releaseQueued(scope: Scope, token: string, proposal: Proposal): Request {
-  return new Request(RELEASING_QUEUED, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
+  const operation = scope.kind.name === 'mutex' ? RELEASING_QUEUED : RELEASING_SHARED;
+  return new Request(operation, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
 }
 
 export interface ExtensionTerms {
@@ -302,19 +323,18 @@ export interface ExtensionTerms {
 export function extension(scope: Scope, token: string, { ttlMs, mayCreate }: ExtensionTerms): Request {
   const { kind } = scope;
   const operation = kind.name === 'mutex' ? EXTENDING : extendingOf(kind);
-  const terms = { ttlMs, withCounters: false, amount: 0 };
+  const terms = { ttlMs, withCounters: operation.withQueues, amount: 0 };
   return new Request(operation, scope, token, terms, mayCreate ? CREATING : NO_REST);
 }
 
 /** Makes a master that gave other permits give exactly these. Leaves no vote. @param slots  as in `0,3` */
 export function aligning(scope: Scope, token: string, slots: string): Request {
-  return new Request(PERMIT_ALIGNING, scope, token, NO_TERMS, { slots });
+  return new Request(PERMIT_ALIGNING, scope, token, QUEUE_TERMS, { slots });
 }
 
-/** Looks at a shared lock, and at the queue of its gate. */
+/** Looks at a shared lock, and at its queue. */
 export function sharedInspection(key: string): Request {
-  const gate = gateKey(key);
-  return lone(SURVEY_SHARED, barely([key, gate, queueKey(gate), looksKey(gate)]), '', []);
+  return lone(SURVEY_SHARED, barely([key, queueKey(key), looksKey(key)]), '', []);
 }
 
 export function inspection(key: string): Request {

@@ -19,7 +19,11 @@ export interface Permits {
 
 /** How a lock is held. */
 export type Kind =
-  { readonly name: 'mutex' } | { readonly name: 'read' } | { readonly name: 'write' } | Permits;
+  | { readonly name: 'mutex' }
+  /** `wasWriter`: it was downgraded, and masters may still have it as a writer. */
+  | { readonly name: 'read'; readonly wasWriter?: true }
+  | { readonly name: 'write' }
+  | Permits;
 
 /** Whether claims of both kinds ask for the same; which permits they have does not matter. */
 export function isAlike(one: Kind, other: Kind): boolean {
@@ -30,6 +34,7 @@ export function isAlike(one: Kind, other: Kind): boolean {
 
 export const MUTEX: Kind = Object.freeze({ name: 'mutex' });
 export const READ: Kind = Object.freeze({ name: 'read' });
+export const DOWNGRADED: Kind = Object.freeze({ name: 'read', wasWriter: true });
 export const WRITE: Kind = Object.freeze({ name: 'write' });
 
 /** What the requests of one claim, lease or undo are about. */

@@ -11,12 +11,19 @@ import {
   namedKeys,
   type Operation,
 } from './operation.js';
-import { orTaken, readAcceptance, readFenced, readPermits, readUndo, readVote } from './replies.js';
+import {
+  orTaken,
+  readAcceptance,
+  readCount,
+  readFenced,
+  readPermits,
+  readQueued,
+  readUndo,
+  readVote,
+} from './replies.js';
 import { type Kind, type Permits } from './scope.js';
 import type { Script } from '../redis/script.js';
 import type { Command } from '../redis/transport.js';
-
-const NONE: readonly string[] = Object.freeze([]);
 
 function operation(
   letter: Letter,
@@ -44,7 +51,11 @@ function shortWay(
   return { script, alone: (asked) => command(script, allKeys(asked), asked.token, more(asked)) };
 }
 
-const CLAIM: Partial<Operation> = { isClaim: true, leavesVote: true };
+/** What also lets waiters in, or takes a place: its keys are those of a queue. */
+const QUEUED: Partial<Operation> = { withQueues: true, withLooks: true };
+/** What lets waiters in: the fencing token is proposed for them. */
+const LETTING_IN: Partial<Operation> = { ...QUEUED, proposes: true };
+const CLAIM: Partial<Operation> = { ...QUEUED, isClaim: true, leavesVote: true, rest: ({ place }) => place };
 
 function roleOf({ scope }: Asked): 'r' | 'w' {
   return scope.kind.name === 'write' ? 'w' : 'r';
@@ -52,10 +63,6 @@ function roleOf({ scope }: Asked): 'r' | 'w' {
 
 function counterLife({ withCounters }: Asked): string {
   return withCounters ? String(COUNTER_LIFE_MS) : '0';
-}
-
-function watchArgs({ watch }: Asked): readonly [watcher: string, rank: string] {
-  return [watch?.watcher ?? '', String(watch?.rank ?? 1)];
 }
 
 function guardOf({ scope }: Asked): string {
@@ -67,12 +74,11 @@ function permitsOf({ scope: { kind } }: Asked): Permits {
   return kind;
 }
 
-/** The rank of a group's watchers: either all of its claims wait, or none. */
-function rankOf({ watch }: Asked): string {
-  return watch === undefined ? '' : String(watch.rank);
+/** What a waiter wants, in the form that the scripts expect. */
+function wantOf(asked: Asked): string {
+  const { kind } = asked.scope;
+  return kind.name === 'semaphore' ? `${kind.wanted}/${kind.permits}` : roleOf(asked);
 }
-
-const watcherOf: Operation['rest'] = ({ watch }) => watch?.watcher;
 
 const RW_CLAIMING = operation(
   SHARED_ENTRY.claim,
@@ -82,19 +88,12 @@ const RW_CLAIMING = operation(
     ...shortWay(RW_CLAIM, (asked) => [
       roleOf(asked),
       String(asked.ttlMs),
-      ...watchArgs(asked),
+      asked.place,
       counterLife(asked),
       String(asked.amount),
       guardOf(asked),
     ]),
-    head: (asked) => [
-      roleOf(asked),
-      String(asked.ttlMs),
-      counterLife(asked),
-      String(asked.amount),
-      rankOf(asked),
-    ],
-    rest: watcherOf,
+    head: (asked) => [roleOf(asked), String(asked.ttlMs), counterLife(asked), String(asked.amount)],
   },
 );
 
@@ -108,6 +107,13 @@ const RW_EXTENDING = operation(SHARED_ENTRY.extend, orTaken(readVote), {
   head: (asked) => [roleOf(asked), String(asked.ttlMs), creation(asked)],
 });
 
+/** Of a reader that was a writer: masters that still have it as a writer let others in. */
+const DOWNGRADING = operation(SHARED_ENTRY.downgrade, orTaken(readVote), {
+  ...LETTING_IN,
+  leavesVote: true,
+  head: (asked) => ['r', String(asked.ttlMs), creation(asked), String(asked.amount)],
+});
+
 function takeArgs(asked: Asked): readonly string[] {
   const { permits, wanted } = permitsOf(asked);
   return [String(asked.ttlMs), String(wanted), String(permits)];
@@ -115,13 +121,13 @@ function takeArgs(asked: Asked): readonly string[] {
 
 export const PERMIT_CLAIMING = operation(SHARED_ENTRY.claimPermits, readPermits, {
   ...CLAIM,
-  ...shortWay(PERMIT_CLAIM, (asked) => [...takeArgs(asked), ...watchArgs(asked), guardOf(asked)]),
-  head: (asked) => [...takeArgs(asked), rankOf(asked)],
-  rest: watcherOf,
+  ...shortWay(PERMIT_CLAIM, (asked) => [...takeArgs(asked), asked.place, guardOf(asked)]),
+  head: takeArgs,
 });
 
 export const PERMIT_ALIGNING = operation(SHARED_ENTRY.align, readPermits, {
-  head: (asked) => [String(permitsOf(asked).permits)],
+  ...LETTING_IN,
+  head: (asked) => [String(permitsOf(asked).permits), String(asked.amount)],
   rest: ({ slots }) => slots,
 });
 
@@ -131,22 +137,43 @@ const PERMIT_EXTENDING = operation(SHARED_ENTRY.extendPermits, orTaken(readPermi
   rest: (asked) => permitsOf(asked).slots,
 });
 
-/** Removes a token. */
+/** Removes a token, from the queue as well. */
 function leaving(isUndo: boolean): Operation {
   const alone = (asked: Asked): Command => {
-    const known = command(LEAVE, namedKeys(asked), asked.token, NONE);
+    const known = command(LEAVE, namedKeys(asked), asked.token, [String(asked.amount)]);
     return isUndo ? { name: 'eval', args: [LEAVE.source, ...known.args.slice(1)] } : known;
   };
-  return operation(SHARED_ENTRY.leave, readUndo, { isUndo, script: LEAVE, alone, head: () => NONE });
+  const head = ({ amount }: Asked): readonly string[] => [String(amount)];
+  return operation(SHARED_ENTRY.leave, readUndo, { ...LETTING_IN, isUndo, script: LEAVE, alone, head });
 }
 
 export const UNDOING_SHARED = leaving(true);
 export const RELEASING_SHARED = leaving(false);
 
+/** A waiter's look: it claims, or takes a place in the queue. */
+export const QUEUEING_SHARED = operation(SHARED_ENTRY.queue, readQueued, {
+  ...LETTING_IN,
+  leavesVote: true,
+  head: (asked) => [
+    wantOf(asked),
+    String(asked.ttlMs),
+    asked.scope.isFenced ? String(COUNTER_LIFE_MS) : '0',
+    String(asked.amount),
+  ],
+  rest: ({ place }) => place,
+});
+
+export const YIELDING_SHARED = operation(SHARED_ENTRY.yield, readCount, {
+  ...LETTING_IN,
+  head: (asked) => [wantOf(asked), String(asked.amount)],
+  rest: ({ place }) => place,
+});
+
 export function claimingOf({ name }: Kind): Operation {
   return name === 'semaphore' ? PERMIT_CLAIMING : RW_CLAIMING;
 }
 
-export function extendingOf({ name }: Kind): Operation {
-  return name === 'semaphore' ? PERMIT_EXTENDING : RW_EXTENDING;
+export function extendingOf(kind: Kind): Operation {
+  if (kind.name === 'semaphore') return PERMIT_EXTENDING;
+  return kind.name === 'read' && kind.wasWriter === true ? DOWNGRADING : RW_EXTENDING;
 }

@@ -7,7 +7,7 @@ import { lookAgainMs, pollMs, type QueuePlace } from './queue-place.js';
 /** A master without a clear answer is asked again after this time. */
 const FAILED_POLL_MS = 1_000;
 /** A look comes 1 to this many ms after the instant at which the master's vote should be free. */
-export const SOON_MS = 5;
+const SOON_MS = 5;
 /**
  * A waiter whose last look is older than this looks again when it becomes the first: after a fresh look, the hand-over is
  * direct.

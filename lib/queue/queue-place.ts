@@ -139,8 +139,8 @@ const STAGGER_MS = 3;
 /** However many are ahead, a look is no later than twice this; it is at random from this on, so that not all come at once. */
 const MOST_STAGGER_MS = 70;
 /**
- * If the vote was renewed, a waiter pauses this long for each waiter that is ahead: the vote of a gate lives for a moment only,
- * and its owner is alive. The longest pause is what is left of such a vote when it is renewed: so nobody looks too late.
+ * If the vote was renewed, its owner is alive, and a waiter pauses this long for each waiter that is ahead: so not all of them
+ * look between two renewals of a short ttl.
  */
 const PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 500;

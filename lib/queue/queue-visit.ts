@@ -12,9 +12,9 @@ import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import { type Outcome, unknown } from '../protocol/quorum.js';
 import { claimQueued, extension, undoQueued } from '../protocol/request.js';
 import { Round } from '../quorum/round.js';
-import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
+import { type Scope, SettledScope } from '../protocol/scope.js';
 import { Silence } from '../redis/server-errors.js';
-import type { QueueTerms, Won, OnLatePlace, QueueWaitEnd, QueueParts, QueueWaitTerms } from './queue.js';
+import type { QueueTerms, Won, OnLatePlace, QueueWaitEnd, QueueParts, QueueWaitTerms } from './terms.js';
 import { QueueWait } from './queue-wait.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
@@ -97,9 +97,9 @@ export class QueueVisit {
 
   /** Resolves with `granted` or `reserved` when a quorum of masters has handed the last resource over, else with how the wait ended. */
   async run(): Promise<QueueWaitEnd> {
-    const { keys, marker, guardMs } = this.#terms.scope;
+    const { keys, kind, marker, guardMs } = this.#terms.scope;
     const isFenced = keys.length === 1 && this.#terms.scope.isFenced;
-    const scopes = keys.map((key) => new SettledScope([key], { isFenced, marker, guardMs, kind: MUTEX }));
+    const scopes = keys.map((key) => new SettledScope([key], { isFenced, marker, guardMs, kind }));
     for (const [i, scope] of scopes.entries()) {
       const end = await this.#queue(scope);
       if (end !== 'reserved' || i === scopes.length - 1) return this.#end ?? end;
@@ -148,8 +148,9 @@ export class QueueVisit {
   #queue(scope: Scope): Promise<QueueWaitEnd> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);
     const { onlyReserves, scope: all, ttlMs } = this.#terms;
-    const directTtlMs = onlyReserves || all.keys.length > 1 ? 0 : ttlMs; // of several, one claim decides
-    const terms = { ...this.#terms, scope, directTtlMs, onFree: undefined };
+    // of several resources, and of permits, one claim decides
+    const isClaimed = onlyReserves || all.keys.length > 1 || all.kind.name === 'semaphore';
+    const terms = { ...this.#terms, scope, directTtlMs: isClaimed ? 0 : ttlMs };
     const wait = new QueueWait(this.#parts, terms, this.#onLate);
     this.#waits.push(wait);
     return wait.run();

@@ -1,21 +1,21 @@
 /**
- * The wait in the queues of one lock (protocols C1 and C3): a place on each master, until a quorum of them has handed its
- * vote over. A release hands the vote over to the first waiter and sends it a push. A waiter looks again only now and then,
- * in case a push was lost.
+ * The wait in the queues of one lock (protocols C1, C3 and C5): a place on each master, until a quorum of them has handed its
+ * vote over. A release hands the vote over to the first waiter, or votes to as many as fit, and sends pushes. A waiter looks
+ * again only now and then, in case a push was lost.
  *
  * The look is a claim, and the push is its late answer: it says when that look was sent, and how long the vote lives from the
  * look on. So the validity of a vote that was handed over *directly* is measured like that of any other, from the instant at
  * which its request was sent. Direct votes of a quorum that carry one fencing token are the lease.
  *
  * A *reservation* has no such instant, and never counts by itself. A claim to all masters follows it, as in any other
- * attempt, and only the claim decides. A waiter gets a reservation in place of a direct vote if its last look is too old, if
- * the caller wants it so, or if the client that handed over could not count the fencing token.
+ * attempt, and only the claim decides. A waiter gets a reservation in place of a direct vote if it waits for permits or for
+ * several resources, if its last look is too old, if the caller wants it so, or if the fencing token could not be counted.
  *
  * Masters may see the waiters in different orders, and give their votes to different ones; then nobody gets a quorum. So when
- * a waiter with an earlier ticket queues, a master sends an inquiry to the waiter that has its vote. Without a quorum, that
- * waiter *yields* the vote, and is queued again. And if the votes of waiters keep the holder of the lock from extending it,
- * the holder asks for them: a waiter without a quorum lets its vote *rest* for a second, and only the holder may take it
- * (protocol C3a). Tickets are in the masters' time, not in that of clients, so that no client always comes first.
+ * a waiter with an earlier ticket queues, a master sends an inquiry to the waiters whose votes are in its way. Without a
+ * quorum, such a waiter *yields* the vote, and is queued again. And if the votes of waiters keep a holder of the lock from
+ * extending it, the holder asks for them: a waiter without a quorum lets the lock *rest* there for a second, and only holders
+ * may take it (protocol C3a). Tickets are in the masters' time, not in that of clients, so that no client always comes first.
  */
 import type { Timer } from '../runtime/clock.js';
 import { RESERVE_MS, REST_MS } from '../protocol/lua/waiting.js';
@@ -24,7 +24,7 @@ import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { type DirectVote, directVote, leaseOf } from './direct-vote.js';
 import { LookTimes, STALE_MS } from './look-times.js';
 import { LIFE_MARGIN_MS, placeLifeMs, QueuePlace } from './queue-place.js';
-import type { OnLatePlace, QueueParts, QueueWaitEnd, QueueWaitTerms } from './queue.js';
+import type { OnLatePlace, QueueParts, QueueWaitEnd, QueueWaitTerms } from './terms.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import type { Push } from '../protocol/pushes.js';
 import { oddReply, type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
@@ -89,13 +89,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     subscriptions.enter(this.#terms.token, this);
     this.#begin();
     this.#arm();
-    return this.head();
-  }
-
-  /** Resolves with `reserved` when a quorum of masters has handed its votes over, else with how the wait ended. */
-  head(): Promise<QueueWaitEnd> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);
-    if (this.#count('mine') >= this.#quorum) return Promise.resolve('reserved');
     return new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -143,15 +137,13 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     switch (push.kind) {
       case 'first':
         if (place.state === 'queued')
-          place.dueAtMs = Math.min(place.dueAtMs, this.#times.asFirst(place, this.#terms.directTtlMs));
+          place.dueAtMs = Math.min(place.dueAtMs, this.#asFirst(place, push.looksNow));
         break;
       case 'given':
         // one acquisition waits for several resources under one token; keys are as the master sees them
         if (push.key !== this.#keyAt(node)) return;
         if (push.serial >= place.refusedAtUs) this.#take(node, push.serial, push.claimed);
         break;
-      case 'free':
-        return this.#terms.onFree?.(node);
       case 'inquiry':
         if (push.serial <= place.yielded) return;
         place.inquired = push.serial;
@@ -275,6 +267,10 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.#restIfAsked(node);
   }
 
+  #asFirst(place: QueuePlace, looksNow: boolean): number {
+    return looksNow ? this.#times.soonAfter(0) : this.#times.asFirst(place, this.#terms.directTtlMs);
+  }
+
   #onRefusal(place: QueuePlace, remainingMs: number, rank: number, isForeignClient: boolean): void {
     this.wasRefused = true;
     place.dueAtMs = this.#times.afterRefusal(place, { remainingMs, rank, isForeignClient });
@@ -332,10 +328,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   /** Ends the wait if it is decided; otherwise arms the timer. */
   #proceed(): void {
     if (!this.isWanted) return;
-    if (this.#count('mine') >= this.#quorum) {
-      if (this.#terms.onFree === undefined) return this.#win();
-      this.#settle?.('reserved');
-    }
+    if (this.#count('mine') >= this.#quorum) return this.#win();
     const foreignClients = this.#count('foreign-client');
     const out = foreignClients + this.#count('failed');
     if (this.#places.length - out < this.#quorum)

@@ -1,127 +1,126 @@
-/**
- * Waiting in the queue: what it needs, how it may end, and the interface that an acquisition uses for both ways of waiting,
- * `MutexQueue` and `SharedQueue`.
- */
-import type { Answers, RoundFailure } from '../quorum/failure.js';
+/** How one acquisition waits: in the lock's queues, under the token of the claim that follows (protocols C1 and C5). */
 import type { Grant } from '../quorum/grant.js';
-import type { Withdrawn, Node } from '../node/node.js';
-import type { Watch } from '../protocol/operation.js';
-import type { Outcome } from '../protocol/quorum.js';
-import type { Request } from '../protocol/request.js';
-import type { Scope } from '../protocol/scope.js';
-import type { Round } from '../quorum/round.js';
-import type { Withdrawal } from '../quorum/withdrawal.js';
-import type { DirectVote } from './direct-vote.js';
-import type { QuorumParts } from '../quorum/parts.js';
-import type { NodeTimeoutTerms } from '../protocol/node-timeout.js';
-import type { Subscriptions } from './subscriptions.js';
+import type { Node, Withdrawn } from '../node/node.js';
+import { failureOf } from '../quorum/failure.js';
+import { countOutcomes, quorumOf, verdict } from '../protocol/quorum.js';
+import { claimQueued, type Request } from '../protocol/request.js';
+import { owe } from '../quorum/repairs.js';
+import type { Departure, QueueTerms, Won, QueueParts, QueueWaitEnd } from './terms.js';
+import { QueueVisit } from './queue-visit.js';
+import { LONGEST_LIFE_MS } from './queue-place.js';
 
-/**
- * `granted`: it has the lock (`vote` says for how long) · `reserved`: a quorum of masters has handed its votes over, and a
- * claim has to follow · `foreign-client`: the client that holds the lock does not hand over · `hopeless`: too few masters
- * take part · `ended`: by the caller.
- */
-export type QueueWaitEnd = 'granted' | 'reserved' | 'foreign-client' | 'hopeless' | 'ended';
+export class Queue {
+  readonly #parts: QueueParts;
+  readonly #terms: QueueTerms;
+  /** The visit of the attempt under way. */
+  #visit: QueueVisit | undefined;
 
-/** The parts of an instance that waiting needs. */
-export interface QueueParts extends QuorumParts {
-  readonly subscriptions: Subscriptions;
-}
+  constructor(parts: QueueParts, terms: QueueTerms) {
+    this.#parts = parts;
+    this.#terms = terms;
+  }
 
-export interface QueueWaitTerms extends NodeTimeoutTerms {
-  /** Of one key. */
-  readonly scope: Scope;
-  readonly token: string;
-  /** The ttl of votes that are handed over directly, in ms; 0: they are only reserved. */
-  readonly directTtlMs: number;
-  /** In µs of the masters' time; lower ones are served first. Drawn once the masters' clocks are known. */
-  readonly ticket: () => number;
-  /** The wait ends at this instant. */
-  readonly untilMs: number;
-  /**
-   * If undefined, the wait is over as soon as a quorum of masters has handed its votes over. Otherwise these votes are kept
-   * until `end`, and this is called when a master says that a refused claim could succeed now.
-   */
-  readonly onFree: ((node: Node) => void) | undefined;
-}
-
-/** Called when a late answer may have left a place or a vote on a master. */
-export type OnLatePlace = (node: Node) => void;
-
-/** What the acquisition waits for; times in ms. */
-export interface QueueTerms {
-  readonly scope: Scope;
-  readonly ttlMs: number;
-  /** 0 means the default. */
-  readonly nodeTimeoutMs: number;
-  /** Whether votes are handed over to it as reservations only. */
-  readonly onlyReserves: boolean;
-}
-
-/** How one acquisition waits. It is kept for all attempts, including those between that do not queue. */
-export interface Queue {
-  /** It keeps its place until it leaves: the next attempt queues, too. */
-  readonly hasPlace: boolean;
-  /** Masters may keep others out for it: they watch for its claim. */
-  readonly isWatched: boolean;
   /** It did not have to wait: every master gave its vote at once. */
-  readonly wasFree: boolean;
+  get wasFree(): boolean {
+    return this.#theVisit.wasFree;
+  }
+
   /** Every master may keep a place or a vote of the attempt under way. */
-  readonly isSpread: boolean;
+  get isSpread(): boolean {
+    return this.#visit !== undefined;
+  }
+
   /** Requests that the attempt under way sent while it waited. Its undo has to follow them. */
-  readonly sent: readonly Withdrawn[];
+  get sent(): readonly Withdrawn[] {
+    return this.#visit?.sent ?? [];
+  }
 
   /**
    * Resolves with `reserved` when it is time to claim, with `granted` if `won` is the lease, else with the way the wait ended.
+   * The next attempt keeps the ticket, and with it the rank in the queue; its token is a fresh one.
    * @param ticket  drawn once, in µs of the masters' time
    */
-  wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd>;
+  wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd> {
+    const token = this.#parts.random.token();
+    const terms = { ...this.#terms, token, ticket, untilMs };
+    const visit: QueueVisit = new QueueVisit(this.#parts, terms, (node) => {
+      if (visit.isGone) this.#owe(node, token);
+    });
+    this.#visit = visit;
+    return visit.run();
+  }
+
   /** Ends that wait from outside. Places and votes stay. */
-  end(): void;
+  end(): void {
+    this.#theVisit.end('ended');
+  }
+
   /** The lease that was handed over, if the wait ended with `granted`. */
-  readonly won: Won | undefined;
+  get won(): Won | undefined {
+    return this.#theVisit.won;
+  }
+
   /** The claim to send when it is its turn. */
-  claim(): Request;
-  /** The watch that a claim outside the queue asks for. @param isOnce  whether this is the last attempt, or the next one queues */
-  watch(isOnce: () => boolean): Watch | undefined;
+  claim(): Request {
+    const { scope, ttlMs } = this.#terms;
+    return claimQueued(scope, this.#theVisit.token, ttlMs, this.#parts.clocks);
+  }
 
   /** An attempt begins that does not queue. */
-  stepAside(): void;
-  /** The votes for a claim have been counted. */
-  claimed(round: Round): void;
+  stepAside(): void {
+    this.#visit = undefined;
+  }
+
   /** A claim was granted. */
-  granted(grant: Grant): void;
+  granted(grant: Grant): void {
+    this.#visit?.granted(grant);
+  }
+
   /** A claim failed, and is about to be undone. */
-  failed(): void;
-  /** The claim has been undone, and the masters have said why they refused it. */
-  refused(round: Round): void;
+  failed(): void {
+    this.#forget();
+    this.#visit?.withdrawn();
+  }
 
   /** Leaves the queue without a claim. */
-  depart(end: QueueWaitEnd): Departure;
-  /** The acquisition is over. */
-  leave(): void;
-}
+  depart(end: QueueWaitEnd): Departure {
+    const visit = this.#theVisit;
+    this.#forget();
+    const { nodes } = this.#parts;
+    // an undo of a shared lock does not see who is in the way: one more attempt asks
+    const isKnown = visit.sentTo.length >= quorumOf(nodes.length);
+    const isSeen = this.#terms.scope.kind.name === 'mutex' && isKnown;
+    const isUnasked = end === 'ended' && !isSeen;
+    return {
+      withdrawal: visit.leave((node) => this.#owe(node, visit.token)),
+      looks: end === 'ended' && !isUnasked,
+      isForeignClient: end === 'foreign-client',
+      isUnasked,
+      standing: (seen) => {
+        if (end === 'ended' && !isKnown) return undefined;
+        const outcomes = visit.outcomesAfter(seen);
+        return {
+          outcomes,
+          failure: failureOf(verdict(countOutcomes(outcomes, nodes.length))),
+          isOfLock: !isUnasked,
+        };
+      },
+    };
+  }
 
-/** A lease that was handed over. */
-export interface Won extends DirectVote, Answers {
-  readonly token: string;
-}
+  get #theVisit(): QueueVisit {
+    if (this.#visit === undefined) throw new Error('it waits before it claims or departs');
+    return this.#visit;
+  }
 
-/** How to leave the queue without a claim, and what the wait has learned. */
-export interface Departure {
-  /** Gives up places and votes; not sent yet. */
-  readonly withdrawal: Withdrawal;
-  /** The withdrawal's view of the masters goes into the error, so it is worth waiting for. */
-  readonly looks: boolean;
-  /** The client that holds the lock does not hand over. */
-  readonly isForeignClient: boolean;
-  /** The masters have not been asked for the lock itself: one more attempt has to ask them. */
-  readonly isUnasked: boolean;
-  /** The masters' outcomes; `isOfLock` if they are about the lock, not about the queue. @param seen  by the withdrawal */
-  standing(seen: readonly (Outcome | undefined)[] | undefined): Standing | undefined;
-}
+  /** Pushes for the attempt's votes are of no use any more. */
+  #forget(): void {
+    if (this.#visit !== undefined) this.#parts.subscriptions.release(this.#visit.token);
+  }
 
-export interface Standing extends Answers {
-  readonly failure: RoundFailure;
-  readonly isOfLock: boolean;
+  /** Leaves an undo to the background. A master that is away may keep a place, and a vote after it. */
+  #owe(node: Node, token: string): void {
+    const { scope, ttlMs } = this.#terms;
+    owe(this.#parts, node, { scope, token, lifeMs: LONGEST_LIFE_MS + ttlMs });
+  }
 }

@@ -257,10 +257,10 @@ export class Subscriptions {
    * was claimed or extended since then stays: it may be a lease that was given to another process. So no undo may replace a
    * request that was lost: the same request is sent again.
    */
-  #decline(connection: PushConnection, { key, serial, token }: Push & { readonly kind: 'given' }): void {
+  #decline(connection: PushConnection, push: Push & { readonly kind: 'given' }): void {
     const { keyPrefix } = connection.node;
-    const named = key.startsWith(keyPrefix) ? key.slice(keyPrefix.length) : key;
-    this.#sendDecline(connection, declining(named, token, serial, this.#clocks));
+    const key = push.key.startsWith(keyPrefix) ? push.key.slice(keyPrefix.length) : push.key;
+    this.#sendDecline(connection, declining({ ...push, key }, this.#clocks));
   }
 
   #sendDecline({ declined, node }: PushConnection, request: Request): void {

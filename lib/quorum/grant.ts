@@ -6,7 +6,7 @@
  */
 import type { Node, Withdrawn } from '../node/node.js';
 import type { Outgrowth } from './round.js';
-import { READ, type Scope, SettledScope, settingOf } from '../protocol/scope.js';
+import { DOWNGRADED, type Scope, SettledScope, settingOf } from '../protocol/scope.js';
 
 /** `kept` while its only holder is here. */
 type GrantState = 'kept' | 'given away' | 'ended';
@@ -91,7 +91,7 @@ export class Grant extends SettledScope implements Outgrowth {
 
   /** The write lock is a read lock from now on, whether or not the masters know it yet. */
   downgrade(): void {
-    this.setting = { ...this.setting, kind: READ };
+    this.setting = { ...this.setting, kind: DOWNGRADED };
   }
 
   /** It belongs to another process from now on. */

@@ -28,6 +28,9 @@ export const TOKEN_LETTERS = { client: (CLIENT_BYTES * 4) / 3, secret: (SECRET_B
  */
 export const RESERVED_MARK = '+';
 
+/** Follows the token of a place that nothing is handed over to, of one that only claims: see `fair`. */
+export const MUTE_MARK = '!';
+
 /**
  * The value of a key that holds nobody's vote: a waiter has given its lone vote back, and the key rests for the holder of the
  * lock, whose extensions take it (protocol C3a).

@@ -19,6 +19,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   unpack: { code: 'library.unpack', returns: 'many' },
   'string.sub': { code: 'library.sub', returns: 'string' },
   'string.byte': { code: 'library.byte', returns: 'any' },
+  'table.sort': { code: 'library.sort', returns: 'any' },
   'table.concat': { code: 'library.concat', returns: 'string' },
   'math.floor': { code: 'Math.floor', returns: 'number', takes: 'numbers' },
   'math.ceil': { code: 'Math.ceil', returns: 'number', takes: 'numbers' },

@@ -121,15 +121,13 @@ describe('the notice of a wait: in which words', () => {
     expect(id(held(line(1)))).to.not.equal(id(held(line(2))));
   });
 
-  it('a shared lock: the line begins with who is next', () => {
+  it('a shared lock: who holds it, and how many wait before this one', () => {
     const node: NodeHolders = {
       node: 'a:1',
       state: 'held',
       holders: [],
-      watch: undefined,
-      head: fingerprint('client:0'),
-      waiting: 2,
-      queue: line(0),
+      waiting: 3,
+      queue: line(1),
     };
     const shared: LockSeen = {
       kind: 'shared',

@@ -1,5 +1,7 @@
-/** Acquisitions of locks that several may hold: where they wait, whom masters watch for, and what stays of a failed one. */
+/** Acquisitions of locks that several may hold: where they wait, what places they take, and what stays of a failed one. */
 import { expect } from 'chai';
+import { queueKey } from '../../lib/protocol/keys.js';
+import { MUTE_MS } from '../../lib/protocol/lua/waiting.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { kindOf } from '../support/commands.js';
 import { entriesOf } from '../support/entries.js';
@@ -16,70 +18,60 @@ const reading = ({ redlock }: { readonly redlock: Redlock }) => redlock.readWrit
 
 const claims = ({ sent }: FakeMaster): number => sent.filter(({ kind }) => kind === 'rw-claim').length;
 
-/** The one for whom a master keeps others out; empty if there is none. */
-function watchedAt(master: FakeMaster | undefined): string {
-  const fields = master?.fields('r');
-  return fields instanceof Map ? (fields.get('watch') ?? '') : '';
+/** How many have a place there. */
+function placesAt(master: FakeMaster | undefined): number {
+  const members = master?.members(queueKey('r'));
+  return Array.isArray(members) ? members.length : 0;
 }
 
 describe('an acquisition of a shared lock', () => {
   for (const nodes of [1, 3, 5]) {
-    it(`N=${nodes}: waits at the gate, and is let in when the holder goes`, async () => {
+    it(`N=${nodes}: waits in the queue, and is let in when the holder goes`, async () => {
       const bench = new SharedBench(nodes);
       const { holder, waiter } = await bench.ask({ holder: 'write', waiter: 'read' });
-      expect(bench.heads).to.deep.equal(bench.masters.map(() => 'waiter'));
+      expect(bench.queues).to.deep.equal(bench.everywhere('waiter'));
       await bench.releases(holder);
       expect(bench.order).to.deep.equal(['holder', 'waiter']);
       await bench.releases(waiter);
       await bench.expectNothingLeft();
     });
 
-    it(`N=${nodes}: the end of its wait gives up the place at the gate, and the watch`, async () => {
+    it(`N=${nodes}: the end of its wait gives up the place, and asks all masters why`, async () => {
       const bench = new SharedBench(nodes);
       const { holder } = await bench.ask({ holder: 'read' });
       const waiter = await bench.asks('waiter', 'write', { waitMs: 500 });
-      expect([bench.heads, bench.watched]).to.deep.equal([
-        bench.masters.map(() => 'waiter'),
-        bench.masters.map(() => 'waiter'),
-      ]);
       await bench.time.advance(500);
-      expect(waiter.code).to.equal('LOCK_TAKEN');
-      expect([bench.heads, bench.watched]).to.deep.equal([
-        bench.masters.map(() => ''),
-        bench.masters.map(() => ''),
-      ]);
+      expect([waiter.code, bench.queues]).to.deep.equal(['LOCK_TAKEN', bench.everywhere('')]);
+      const asked = bench.masters.map((master) => bench.claimsOf('waiter', master));
+      expect(asked).to.deep.equal(bench.everywhere(2)); // an undo of a shared lock does not see who is in the way
       await bench.releases(holder);
       await bench.expectNothingLeft();
     });
 
-    it(`N=${nodes}: its signal ends the wait at once, and the place and the watch with it`, async () => {
+    it(`N=${nodes}: its signal ends the wait at once, and the place with it`, async () => {
       const bench = new SharedBench(nodes);
       const { holder } = await bench.ask({ holder: 'read' });
       const controller = new AbortController();
       const waiter = await bench.asks('waiter', 'write', { signal: controller.signal });
       controller.abort();
       await settle();
-      expect([waiter.code, bench.heads, bench.watched]).to.deep.equal([
-        'ABORTED',
-        bench.masters.map(() => ''),
-        bench.masters.map(() => ''),
-      ]);
+      expect([waiter.code, bench.queues]).to.deep.equal(['ABORTED', bench.everywhere('')]);
       await bench.releases(holder);
       await bench.expectNothingLeft();
     });
   }
 
-  it('N=3: a first claim is watched for nowhere, since the gate is what follows it', async () => {
+  it('N=3: a first claim takes no mute place, since the queue is what follows it', async () => {
     const bench = new SharedBench(3);
     await bench.ask({ holder: 'read' });
     for (const master of bench.masters) master.latencyMs = 1;
     await bench.asks('waiter', 'write');
-    expect([bench.claimsOf('waiter', bench.masters[0]), ...bench.watched]).to.deep.equal([1, '', '', '']);
+    expect([bench.claimsOf('waiter', bench.m1), ...bench.queues]).to.deep.equal([1, '', '', '']);
     await bench.time.advance(10);
-    expect(bench.watched).to.deep.equal(['waiter', 'waiter', 'waiter']);
+    expect(bench.queues).to.deep.equal(['waiter', 'waiter', 'waiter']);
   });
 
-  it('N=1, fair false: a single try asks for no watch, and so has none to take back', async () => {
+  it('N=1, fair false: a single try takes no place, and so has none to take back', async () => {
     const bench = fakeCluster(1, UNFAIR);
     await reading(bench.other()).acquire();
     for (const master of bench.masters) master.sent.length = 0;
@@ -90,11 +82,11 @@ describe('an acquisition of a shared lock', () => {
 
   it('N=3: one whose turn it is does not ask masters that fail again and again without a pause', async () => {
     const bench = new SharedBench(3);
-    const { holder, waiter } = await bench.ask({ holder: 'write', waiter: 'write' });
+    const { holder, waiter } = await bench.ask({ holder: [1, 1], waiter: [1, 1] });
     const works = bench.masters.map((master) => {
       const call = master.call.bind(master);
       master.call = (command) => {
-        if (kindOf(command) !== 'rw-claim') return call(command);
+        if (kindOf(command) !== 'permit-claim') return call(command);
         master.sent.push(...entriesOf(command));
         return Promise.reject(serverError('OOM command not allowed'));
       };
@@ -103,15 +95,14 @@ describe('an acquisition of a shared lock', () => {
     for (const master of bench.masters) master.sent.length = 0;
     await bench.releases(holder);
     await bench.time.advance(500);
-    expect(bench.claimsOf('waiter', bench.masters[0])).to.be.within(1, 20);
-    expect(bench.heads).to.deep.equal(['waiter', 'waiter', 'waiter']); // its place is kept
+    expect(bench.claimsOf('waiter', bench.m1)).to.be.within(1, 20);
     for (const work of works) work();
     await bench.time.advance(5_000);
     await bench.releases(waiter);
     await bench.expectNothingLeft();
   });
 
-  it('N=3, fair false: one that masters watch for asks all of them each time', async () => {
+  it('N=3, fair false: one that takes a mute place asks all masters each time', async () => {
     const bench = fakeCluster(3, UNFAIR, { hasPushes: true }); // it could queue, but is not to
     await reading(bench.other()).acquire();
     for (const master of bench.masters) master.sent.length = 0;
@@ -122,7 +113,7 @@ describe('an acquisition of a shared lock', () => {
     expect(bench.masters.map(claims)).to.deep.equal(bench.masters.map(() => attempts));
   });
 
-  it('N=3, fair false: one that masters do not watch for asks the home master alone', async () => {
+  it('N=3, fair false: one that takes no place asks the home master alone', async () => {
     const bench = fakeCluster(3, UNFAIR);
     await writing(bench.other()).acquire();
     for (const master of bench.masters) master.sent.length = 0;
@@ -132,7 +123,7 @@ describe('an acquisition of a shared lock', () => {
     expect(bench.masters.map(claims).sort((a, b) => a - b)).to.deep.equal([2, 2, attempts]);
   });
 
-  it('N=3, fair false: a writer that got in at once is watched for nowhere, also where it was refused', async () => {
+  it('N=3, fair false: a writer that got in at once has taken a place where it was refused, which ends by itself', async () => {
     const bench = fakeCluster(3, UNFAIR);
     const reader = await reading(bench.other()).acquire();
     for (const master of bench.masters.slice(0, 2)) master.delete('r');
@@ -140,10 +131,11 @@ describe('an acquisition of a shared lock', () => {
     for (const master of bench.masters) master.latencyMs = master === last ? 1 : 2;
     const acquired = writing(bench).acquire();
     await bench.time.advance(1);
-    expect(watchedAt(last)).to.not.equal('');
+    expect(placesAt(last)).to.equal(1);
     await bench.time.advance(3);
     expect((await acquired).status).to.equal('held');
-    expect(bench.masters.map(watchedAt)).to.deep.equal(['', '', '']);
+    await bench.time.advance(MUTE_MS);
+    expect(bench.masters.map(placesAt)).to.deep.equal([0, 0, 0]);
     expect(reader.status).to.equal('held'); // but without a quorum
   });
 

@@ -1,9 +1,12 @@
 import { expect } from 'chai';
 import { Batch, LoopTurn, lessonFor, MAX_ENTRIES, MAX_EXTENSIONS, MAX_LENGTH } from '../../lib/node/batch.js';
+import { queueing, yielding } from '../../lib/protocol/queue-request.js';
 import {
   acceptance,
+  claimQueued,
   extension,
   inspection,
+  mutePlace,
   plainClaim,
   type Proposals,
   release,
@@ -11,7 +14,7 @@ import {
   type Request,
   scriptedClaim,
 } from '../../lib/protocol/request.js';
-import { type Kind, READ, type Scope, WRITE } from '../../lib/protocol/scope.js';
+import { DOWNGRADED, type Kind, READ, type Scope, WRITE } from '../../lib/protocol/scope.js';
 import { BATCH, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import { entriesOf } from '../support/entries.js';
 import type { Command } from '../../lib/redis/transport.js';
@@ -25,22 +28,34 @@ function batchOf(...requests: readonly Request[]): Batch {
 }
 
 describe('batch: many requests in one call', () => {
-  it('claims for shared locks share a group if they ask for the same and all are watched for alike, or none', () => {
-    const claim = (of: Kind, waits?: { watcher: string; rank: number }): Request =>
-      scriptedClaim(sharedScope(0, of, 'a'), 't', 500, 0, waits);
-    const [waiting, other] = [
-      { watcher: 'w:1', rank: 0 },
-      { watcher: 'w:2', rank: 1 },
-    ];
+  it('requests for shared locks share a group if they ask for the same, whatever places they take', () => {
+    const of = (kind: Kind): Scope => sharedScope(0, kind, 'a');
+    const claim = (kind: Kind, place = ''): Request => scriptedClaim(of(kind), 't', 500, 0, place);
+    const look = (kind: Kind, ticket: number, ttlMs = 500, proposal = 7): Request =>
+      queueing(of(kind), 't', { ticket, lifeMs: 9, sentAtMs: ticket, ttlMs, proposal });
+    const giveBack = (kind: Kind, serial: number, rests = false): Request =>
+      yielding(of(kind), 't', { serial, ticket: serial, lifeMs: 9, proposal: 7, rests });
+    const terms = { ttlMs: 500, mayCreate: true };
+    const mute = mutePlace('w:1!', 7);
     const pairs: [Request, Request, boolean][] = [
       [claim(READ), claim(READ), true],
       [claim(READ), claim(WRITE), false],
       [claim(permits('')), claim(permits('0')), true],
       [claim(permits('')), claim(permits('', 2)), false],
       [claim(permits('')), claim(permits('', 1, 4)), false],
-      [claim(READ, waiting), claim(READ, { ...waiting, watcher: 'w:3' }), true],
-      [claim(READ, waiting), claim(READ, other), false],
-      [claim(READ, waiting), claim(READ), false],
+      [claim(READ, mute), claim(READ), true],
+      [claim(WRITE, mute), claimQueued(of(WRITE), 't', 500, 0), true],
+      [look(READ, 1), look(READ, 2), true],
+      [look(READ, 1), look(WRITE, 1), false],
+      [look(READ, 1), look(READ, 1, 0), false],
+      [look(WRITE, 1), look(WRITE, 1, 500, 8), false],
+      [look(permits(''), 1), look(permits('', 2), 1), false],
+      [giveBack(READ, 1), giveBack(READ, 2, true), true],
+      [giveBack(READ, 1), giveBack(WRITE, 1), false],
+      [giveBack(READ, 1), look(READ, 1), false],
+      [extension(of(READ), 't', terms), extension(of(DOWNGRADED), 't', terms), false],
+      [releaseQueued(of(READ), 't', 7), releaseQueued(of(READ), 't', 7), true],
+      [releaseQueued(of(READ), 't', 7), releaseQueued(of(READ), 't', 8), false],
     ];
     for (const [one, next, areAlike] of pairs) expect(one.isLike(next)).to.equal(areAlike);
   });
@@ -90,14 +105,16 @@ describe('batch: many requests in one call', () => {
     expect(batchOf(release(plainScope('a'), 't')).add(inspection('c'))).to.equal(false);
   });
 
-  it(`is bounded: ${MAX_EXTENSIONS} extensions of shared locks, or ${MAX_ENTRIES} of anything else`, () => {
+  it(`is bounded: ${MAX_EXTENSIONS} extensions of shared locks, half of what touches the queue, or ${MAX_ENTRIES} of anything else`, () => {
     const terms = { ttlMs: 500, mayCreate: true };
     const scope = (of: Kind, i: number): Scope => sharedScope(0, of, `k${i}`);
     const cases: [(i: number) => Request, number][] = [
       [(i) => extension(scope(READ, i), 't', terms), MAX_EXTENSIONS],
       [(i) => extension(scope(permits('0'), i), 't', terms), MAX_EXTENSIONS],
-      [(i) => scriptedClaim(scope(READ, i), 't', 500, 0), MAX_ENTRIES],
-      [(i) => release(scope(permits('0'), i), 't'), MAX_ENTRIES],
+      [(i) => acceptance(scope(WRITE, i), 't', 7), MAX_ENTRIES],
+      [(i) => scriptedClaim(scope(READ, i), 't', 500, 0), MAX_ENTRIES / 2], // it may take a place
+      [(i) => release(scope(permits('0'), i), 't'), MAX_ENTRIES / 2], // it may let others in
+      [(i) => extension(scope(DOWNGRADED, i), 't', terms), MAX_ENTRIES / 2],
     ];
     for (const [make, most] of cases) {
       const batch = new Batch();

@@ -4,18 +4,23 @@ import fc from 'fast-check';
 import { batchCall, entryReply, isAllYes } from '../../lib/protocol/batch-call.js';
 import { entryReplies } from '../support/entries.js';
 import { counterKey } from '../../lib/protocol/keys.js';
+import { queueing, yielding } from '../../lib/protocol/queue-request.js';
 import {
   acceptance,
   aligning,
+  claimQueued,
   extension,
   inspection,
+  mutePlace,
   plainClaim,
   release,
+  releaseQueued,
   type Request,
   scriptedClaim,
   undo,
 } from '../../lib/protocol/request.js';
-import { NO_MARKER, READ, WRITE } from '../../lib/protocol/scope.js';
+import { DOWNGRADED, type Kind, NO_MARKER, READ, type Scope, WRITE } from '../../lib/protocol/scope.js';
+import { SHARED_ENTRY } from '../../lib/protocol/lua/entries.js';
 import { BATCH, CLAIM, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import type { Command } from '../../lib/redis/transport.js';
@@ -45,7 +50,9 @@ function anyRequest(guardMs: number): fc.Arbitrary<Request> {
   );
 }
 
-const watch = fc.constantFrom(undefined, { watcher: 'w:1', rank: 0 }, { watcher: 'w:2', rank: 1 });
+const place = fc.constantFrom('', mutePlace('w:1!', 7), mutePlace('w:2!', 8));
+const proposal = fc.constantFrom(0, 7);
+const PLACE = { ticket: 9, lifeMs: 700 };
 const kind = fc.oneof(
   fc.constantFrom(READ, WRITE),
   fc
@@ -57,17 +64,32 @@ const kind = fc.oneof(
 function anyShared(guardMs: number): fc.Arbitrary<Request> {
   return fc.oneof(
     fc
-      .tuple(kind, key, key, ttl, fc.constantFrom(0, 7), watch)
-      .map(([of, name, token, ms, proposal, waits]) =>
-        scriptedClaim(sharedScope(guardMs, of, name), token, ms, proposal, waits),
+      .tuple(kind, key, key, ttl, proposal, place)
+      .map(([of, name, token, ms, fence, mute]) =>
+        scriptedClaim(sharedScope(guardMs, of, name), token, ms, fence, mute),
+      ),
+    fc
+      .tuple(kind, key, key, ttl, proposal)
+      .map(([of, name, token, ms, fence]) => claimQueued(sharedScope(guardMs, of, name), token, ms, fence)),
+    fc
+      .tuple(kind, key, key, fc.constantFrom(0, 500), proposal)
+      .map(([of, name, token, ttlMs, fence]) =>
+        queueing(sharedScope(guardMs, of, name), token, { ...PLACE, sentAtMs: 5, ttlMs, proposal: fence }),
+      ),
+    fc
+      .tuple(kind, key, key, fc.boolean(), proposal)
+      .map(([of, name, token, rests, fence]) =>
+        yielding(sharedScope(guardMs, of, name), token, { ...PLACE, serial: 3, rests, proposal: fence }),
       ),
     fc
       .tuple(key, key, number)
       .map(([name, token, fence]) => acceptance(sharedScope(guardMs, WRITE, name), token, fence)),
     fc.tuple(kind, key, key).map(([of, name, token]) => undo(sharedScope(guardMs, of, name), token)),
-    fc.tuple(kind, key, key).map(([of, name, token]) => release(sharedScope(guardMs, of, name), token)),
     fc
-      .tuple(kind, key, key, ttl, fc.boolean())
+      .tuple(kind, key, key, proposal)
+      .map(([of, name, token, fence]) => releaseQueued(sharedScope(guardMs, of, name), token, fence)),
+    fc
+      .tuple(fc.oneof(kind, fc.constant(DOWNGRADED)), key, key, ttl, fc.boolean())
       .map(([of, name, token, ttlMs, mayCreate]) =>
         extension(sharedScope(guardMs, of, name), token, { ttlMs, mayCreate }),
       ),
@@ -127,6 +149,30 @@ describe('batch call: its command', () => {
       const command = together(requests);
       expect(command.args[0]).to.equal(BATCH.source);
       expect(asked([command])).to.deep.equal(asked(alone(requests)));
+    });
+  }
+
+  for (const guardMs of [0, 5_000]) {
+    it(`guard ${guardMs}: of shared locks, one of each kind, in one call, says what each would have said alone`, () => {
+      const of = (what: Kind): Scope => ({ ...sharedScope(guardMs, what, 'a'), taken: 'taken' });
+      const terms = { ttlMs: 500, mayCreate: true };
+      const look = { ...PLACE, sentAtMs: 5, ttlMs: 500, proposal: 7 };
+      const requests = [WRITE, READ, permits('0,1', 2)].flatMap((what, i) => [
+        ...[scriptedClaim(of(what), `c${i}`, 500, 7), scriptedClaim(of(what), `m${i}`, 500, 7, 'w:1!|8')],
+        ...[claimQueued(of(what), `q${i}`, 500, 7), extension(of(what), `e${i}`, terms)],
+        ...[
+          queueing(of(what), `l${i}`, look),
+          yielding(of(what), `y${i}`, { ...PLACE, serial: 3, proposal: 7 }),
+        ],
+        ...[undo(of(what), `u${i}`), releaseQueued(of(what), `r${i}`, 7)],
+      ]);
+      requests.push(
+        ...[extension(of(DOWNGRADED), 'd', terms), extension(of(DOWNGRADED), 'e', terms)],
+        ...[acceptance(of(WRITE), 'a', 8), aligning(of(permits('')), 's', '0,1')],
+      );
+      const letters = new Set(requests.map(({ operation }) => operation.letter));
+      expect([...letters]).to.have.members(Object.values(SHARED_ENTRY));
+      expect(asked([together(requests)])).to.deep.equal(asked(alone(requests)));
     });
   }
 
@@ -231,6 +277,7 @@ describe('batch call: replies', () => {
     const writer = sharedScope(0, WRITE, 'a');
     const terms = { ttlMs: 500, mayCreate: true };
     const of = sharedScope(0, permits('0'), 'a');
+    const look = queueing(of, 't', { ...PLACE, sentAtMs: 5, ttlMs: 500, proposal: 0 });
     const cases: [Request, unknown, unknown][] = [
       [scriptedClaim(sharedScope(0, READ, 'a'), 't', 500, 0), 1, [1, 0, 0]],
       [scriptedClaim(writer, 't', 500, 1_790_000_000_000_000), 1, 1_790_000_000_000_000],
@@ -245,6 +292,9 @@ describe('batch call: replies', () => {
       [aligning(of, 't', '1'), 2, [1, 0, 0, 1]],
       [aligning(of, 't', '1'), 0, 0],
       [extension(of, 't', terms), 1, [1, 0, 0]],
+      [extension(sharedScope(0, DOWNGRADED, 'a'), 't', terms), 1, [1, 0, 0]],
+      [look, [6, 3, 9, 0, 5], [6, 3, 9, 0, 5]],
+      [yielding(of, 't', { ...PLACE, serial: 3, proposal: 0 }), 1, 1],
       [release(of, 't'), 1, [1, -2, 0]],
       [undo(writer, 't'), 0, [0, -2, 0]],
     ];

@@ -3,17 +3,22 @@ import { expect } from 'chai';
 import { counterKey, queueKey, looksKey, turnKey } from '../../lib/protocol/keys.js';
 import { namedKeys } from '../../lib/protocol/operation.js';
 import { readQueueReply } from '../../lib/protocol/replies.js';
-import { queueing, yielding } from '../../lib/protocol/queue-request.js';
+import { declining, queueing, yielding } from '../../lib/protocol/queue-request.js';
 import {
+  aligning,
   claimQueued,
+  extension,
   inspection,
+  mutePlace,
   plainClaim,
   release,
+  releaseQueued,
   scriptedClaim,
   undo,
+  undoQueued,
 } from '../../lib/protocol/request.js';
-import { MUTEX, SettledScope } from '../../lib/protocol/scope.js';
-import { BATCH, CLAIM } from '../../lib/protocol/lua/scripts.js';
+import { DOWNGRADED, type Kind, MUTEX, READ, SettledScope, WRITE } from '../../lib/protocol/scope.js';
+import { BATCH, CLAIM, PERMIT_CLAIM, RW_CLAIM, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import { plainScope } from '../support/commands.js';
@@ -21,6 +26,7 @@ import { entriesOf } from '../support/entries.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime } from '../support/fake-time.js';
 import { reserving } from '../support/looks.js';
+import { permits } from '../support/scopes.js';
 
 const MARKER = 'quorate:guard';
 const TICKET = 1_790_000_000_000_001;
@@ -89,6 +95,105 @@ describe('requests for a place in the queue', () => {
     if (lesson !== undefined) await master.call(lesson);
     expect(master.names()).to.deep.equal([]);
     expect(await master.call(place.command)).to.be.an('array');
+  });
+
+  describe('of a shared lock', () => {
+    const of = (kind: Kind, isFenced = kind === WRITE): SettledScope =>
+      new SettledScope(['r'], { isFenced, marker: MARKER, guardMs: 5_000, kind });
+    const wants: readonly (readonly [Kind, string, string, string])[] = [
+      [READ, 'r', '0', '0'],
+      [DOWNGRADED, 'r', '0', '0'],
+      [WRITE, 'w', '60000', '77'],
+      [permits('', 2, 3), '2/3', '0', '0'],
+    ];
+    for (const [kind, want, life, proposal] of wants) {
+      it(`queueing and yielding ${want}${kind === DOWNGRADED ? ', once a writer' : ''}: the same keys, and what is wanted`, () => {
+        const scope = of(kind);
+        expect(queueing(scope, ANN, LOOK).command).to.deep.equal({
+          name: 'evalsha',
+          args: [
+            ...[scriptDigest(SHARED_BATCH.source), '6', 'r', ...QUEUED, MARKER],
+            ...['5000', 'Q', '1', '1', want, '10000', life, proposal, ANN, PLACE],
+          ],
+        });
+        const terms = { serial: 7, ticket: TICKET, lifeMs: 30_000, proposal: 77 };
+        expect(yielding(scope, ANN, terms).command.args).to.deep.equal([
+          ...[scriptDigest(SHARED_BATCH.source), '5', 'r', ...QUEUED],
+          ...['-1', 'Y', '1', '1', want, '77', ANN, `7|${TICKET}|30000`],
+        ]);
+        expect(entriesOf(yielding(scope, ANN, { ...terms, rests: true }).command)[0]?.args.place).to.equal(
+          `7|${TICKET}|30000|1`,
+        );
+      });
+    }
+
+    it('it may leave a vote, and shares calls; a yield leaves none, and asks no guard', () => {
+      const look = queueing(of(READ), ANN, LOOK);
+      expect([look.leavesVote, look.sharesCalls, look.isGuarded]).to.deep.equal([true, true, true]);
+      expect(look.lesson()?.args).to.deep.equal([SHARED_BATCH.source, '0', '-1']);
+      const back = yielding(of(READ), ANN, { serial: 7, ticket: TICKET, lifeMs: 0, proposal: 0 });
+      expect([back.leavesVote, back.isGuarded, back.lesson()]).to.deep.equal([false, false, undefined]);
+    });
+
+    it('its replies are those of exclusive locks', () => {
+      const look = queueing(of(READ), ANN, LOOK);
+      for (const reply of [
+        [6, 17, TICKET, 0, 12_345],
+        [1, 17, TICKET],
+        [0, 250, TICKET, 3],
+        [-1, 250, 0],
+      ])
+        expect(look.read(reply)).to.deep.equal(place.read(reply));
+    });
+
+    it('claims name what is beside the lock, and the place: none, one to leave, a mute one', () => {
+      const short = [scriptDigest(RW_CLAIM.source), '4', 'r', ...BESIDE, looksKey('r')];
+      const scope = new SettledScope(['r'], { isFenced: false, marker: undefined, guardMs: -1, kind: READ });
+      const mute = mutePlace(`${BEN}!`, TICKET);
+      for (const [request, taken] of [
+        [scriptedClaim(scope, ANN, 500, 9), ''],
+        [claimQueued(scope, ANN, 500, 9), 'q'],
+        [scriptedClaim(scope, ANN, 500, 9, mute), `${BEN}!|${TICKET}`],
+      ] as const)
+        expect(request.command.args).to.deep.equal([...short, ANN, 'r', '500', taken, '0', '0', '-1']);
+      const permitted = scriptedClaim(of(permits('', 2, 3)), ANN, 500, 9, mute);
+      expect(permitted.command.args).to.deep.equal([
+        ...[scriptDigest(PERMIT_CLAIM.source), '5', 'r', ...BESIDE, looksKey('r'), MARKER],
+        ...[ANN, '500', '2', '3', mute, '5000'],
+      ]);
+      expect(scriptedClaim(scope, ANN, 500, 9, mute).secrets).to.deep.equal([ANN, `${BEN}!`]);
+      expect([scriptedClaim(scope, ANN, 500, 9).secrets, place.secrets]).to.deep.equal([[ANN], [ANN]]);
+    });
+
+    it('release, undo, downgrade and alignment name all that lets others in, and propose a fencing token', () => {
+      const terms = { ttlMs: 500, mayCreate: false };
+      for (const [request, proposal] of [
+        [releaseQueued(of(READ), ANN, 77), '77'],
+        [undoQueued(of(READ), ANN, 77), '77'],
+        [release(of(READ), ANN), '0'],
+        [undo(of(permits('0')), ANN), '0'],
+        [extension(of(DOWNGRADED), ANN, terms), '0'],
+        [aligning(of(permits('')), ANN, '0'), '0'],
+      ] as const) {
+        const [entry] = entriesOf(request.command);
+        expect(entry?.keys.filter((key) => key !== MARKER)).to.deep.equal(['r', ...QUEUED]);
+        expect(entry?.args.proposal).to.equal(proposal);
+      }
+      const [plain] = entriesOf(extension(of(READ), ANN, terms).command);
+      expect(plain?.keys).to.deep.equal(['r', MARKER]);
+    });
+
+    it('declining: a yield for good, by the script of its kind of lock', () => {
+      for (const [isShared, script] of [
+        [true, SHARED_BATCH],
+        [false, BATCH],
+      ] as const) {
+        const request = declining({ key: 'r', token: ANN, serial: 7, isShared }, 77);
+        const [entry] = entriesOf(request.command);
+        expect(request.script).to.equal(script);
+        expect([entry?.kind, entry?.args.place]).to.deep.equal(['yield', '7|0|0']);
+      }
+    });
   });
 
   it('yielding: resource, queue, turn, looks and counter, under a guard as well; it leaves no vote', () => {

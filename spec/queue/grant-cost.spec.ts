@@ -24,7 +24,7 @@ const KINDS: readonly {
   {
     kind: 'a lock to write',
     lockOf: (redlock) => redlock.readWriteLock('r').write,
-    requests: (nodes) => 5 * nodes + (nodes - 1),
+    requests: (nodes) => 2 * nodes,
   },
 ];
 

@@ -42,7 +42,7 @@ async function inQueue(): Promise<Started> {
     const [node, { stay }] = [environment.nodes[master - 1], waiter];
     const vote = claimed as { sentMs: number; spanMs: number; fence: number } | undefined; // as readPush gives it
     if (node !== undefined)
-      stay.onPush(node, { kind: 'given', serial, claimed: vote, token: MINE, key: 'r' });
+      stay.onPush(node, { kind: 'given', serial, claimed: vote, isShared: false, token: MINE, key: 'r' });
   };
   const sentAtMs = environment.time.now();
   return {

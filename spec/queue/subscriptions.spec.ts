@@ -500,6 +500,20 @@ describe('subscriptions: pushes for a token that has left', () => {
     }
   });
 
+  it('one of a lock that several may hold is declined in its own words', async () => {
+    for (const [text, want] of [
+      [`g ${SERIAL} ${MINE} r`, undefined],
+      [`v ${SERIAL} 5 900 7 ${MINE} r`, undefined],
+      [`G ${SERIAL} ${MINE} r`, 'r'],
+      [`V ${SERIAL} 5 900 7 ${MINE} r`, 'r'],
+    ] as const) {
+      const { master } = await left();
+      master.connection.tell(text);
+      const [declined] = master.sent.filter(({ kind }) => kind === 'yield');
+      expect([declined?.args.place, declined?.args.want]).to.deep.equal([`${SERIAL}|0|0`, want]);
+    }
+  });
+
   it('a vote that was declined in vain is declined again once the push connection is proven', async () => {
     const { master } = await left();
     master.manner = 'lose-request';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Node, type Withdrawn } from '../../lib/node/node.js';
-import { READ, WRITE } from '../../lib/protocol/scope.js';
+import { DOWNGRADED, WRITE } from '../../lib/protocol/scope.js';
 import { Grant } from '../../lib/quorum/grant.js';
 import { plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
@@ -77,7 +77,7 @@ describe('grant: its end', () => {
     const grant = new Grant(scope, 'token', FENCE, nodes);
     grant.downgrade();
     const { guardMs, isFenced, keys, kind, marker } = grant;
-    expect({ guardMs, isFenced, keys, kind, marker }).to.deep.equal({ ...scope, kind: READ });
+    expect({ guardMs, isFenced, keys, kind, marker }).to.deep.equal({ ...scope, kind: DOWNGRADED });
   });
 });
 

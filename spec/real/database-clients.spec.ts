@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { RedisFence, type RedisFenceClient } from '../../lib/fence/index.js';
-import { gateKey, queueKey } from '../../lib/protocol/keys.js';
+import { queueKey } from '../../lib/protocol/keys.js';
 import { Redlock } from '../../lib/redlock.js';
 import { LONG_GUARD_MS, LONGER_MS, PATIENT } from '../support/patience.js';
 import { byHand, CLIENT_KINDS, eventually, type SpecClient, startCluster } from '../support/real.js';
@@ -92,7 +92,7 @@ for (const kind of CLIENT_KINDS) {
         const reading = await holder.readWriteLock('rw').read.acquire();
         await at(environment.hands, (hand) => hand.exists('rw'));
         const writing = waiter.readWriteLock('rw').write.acquire();
-        await at(environment.hands, (hand) => hand.exists(gateKey('rw')));
+        await at(environment.hands, (hand) => hand.exists(queueKey('rw')));
         await reading.release();
         await (await writing).release();
         await environment.expectNothingElsewhere();

@@ -3,7 +3,7 @@
  * be killed as well, and when who lives is served, is shown under virtual time: `spec/simulation/crash-simulation.ts`, `spec/queue/dead-waiters.spec.ts`.
  */
 import { expect } from 'chai';
-import { gateKey, queueKey, looksKey, turnKey } from '../../lib/protocol/keys.js';
+import { queueKey, looksKey, turnKey } from '../../lib/protocol/keys.js';
 import { GONE_MS } from '../../lib/protocol/lua/waiting.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
@@ -13,20 +13,18 @@ import { wide } from '../support/breadth.js';
 
 const DEAD = 8;
 
-/** What is wanted, the lock whose queue it is, and how somebody else asks for it. */
-const WANTED: readonly (readonly [string, string, (redlock: Redlock) => Promise<{ release(): unknown }>])[] =
+/** What is wanted, and how somebody else asks for it. */
+const WANTED: readonly (readonly [string, (redlock: Redlock) => Promise<{ release(): unknown }>])[] = [
+  ['lock', (redlock) => redlock.acquire('r')],
+  ['write', (redlock) => redlock.readWriteLock('r').write.acquire()],
   [
-    ['lock', 'r', (redlock) => redlock.acquire('r')],
-    ['write', gateKey('r'), (redlock) => redlock.readWriteLock('r').write.acquire()],
-    [
-      'lead',
-      'r',
-      async (redlock) => {
-        const leadership = await redlock.election('r').campaign('another');
-        return { release: () => leadership.resign() };
-      },
-    ],
-  ];
+    'lead',
+    async (redlock) => {
+      const leadership = await redlock.election('r').campaign('another');
+      return { release: () => leadership.resign() };
+    },
+  ],
+];
 
 describe('waiters that are killed, on real masters', () => {
   let bench: RealBench;
@@ -36,24 +34,23 @@ describe('waiters that are killed, on real masters', () => {
   });
   afterEach(() => bench.close());
 
-  const waiting = (line: string): Promise<string[][]> =>
-    Promise.all(bench.hands.map((hand) => hand.zrange(queueKey(line), '0', '-1')));
-  const inQueue = (line: string, count: number): Promise<void> =>
-    eventually(async () => (await waiting(line)).every(({ length }) => length === count));
+  const waiting = (): Promise<string[][]> =>
+    Promise.all(bench.hands.map((hand) => hand.zrange(queueKey('r'), '0', '-1')));
+  const inQueue = (count: number): Promise<void> =>
+    eventually(async () => (await waiting()).every(({ length }) => length === count));
 
-  for (const [kind, line, want] of wide(WANTED, WANTED.slice(0, 1))) {
+  for (const [kind, want] of wide(WANTED, WANTED.slice(0, 1))) {
     it(`${kind}: ${DEAD} waiters are killed, and their places are dropped; then the holder releases, and who lives is served`, async () => {
       const holder = await want(await bench.lock());
       const dead = bench.program('want-for-good', String(DEAD), 'r', kind);
-      const atGate = line === 'r' ? 0 : 1; // the first of them is at the door
-      await inQueue(line, DEAD - atGate);
+      await inQueue(DEAD);
       const wait = want(await bench.lock());
-      await inQueue(line, DEAD + 1 - atGate);
+      await inQueue(DEAD + 1);
       dead.kill();
-      await inQueue(line, 1 - atGate);
+      await inQueue(1);
       await holder.release();
       await (await wait).release();
-      await inQueue(line, 0);
+      await inQueue(0);
     });
   }
 
@@ -67,7 +64,7 @@ describe('waiters that are killed, on real masters', () => {
     const lock = await bench.lock();
     expect((await lock.inspect('r')).waiting).to.equal(100); // nobody knows better
     const wait = lock.acquire('r');
-    await inQueue('r', 1);
+    await inQueue(1);
     await eventually(async () => (await lock.inspect('r')).waiting === 1);
     await holder.release();
     await (await wait).release();
@@ -75,15 +72,14 @@ describe('waiters that are killed, on real masters', () => {
 
   for (const kind of ['exclusive', 'shared'] as const) {
     it(`${kind}: places whose owners have not looked for ${GONE_MS} ms are not counted as waiting, whoever looks`, async () => {
-      const line = kind === 'exclusive' ? 'r' : gateKey('r');
       const [dead = '', living = '', unknown = ''] = ['dead', 'living', 'unknown'].map((name) =>
         tokenFrom(name, '1'),
       );
       for (const hand of bench.hands) {
         const [seconds] = await hand.time();
-        await hand.zadd(queueKey(line), 1, dead, 2, living, 3, unknown);
+        await hand.zadd(queueKey('r'), 1, dead, 2, living, 3, unknown);
         const look = (agoS: number): string => `${Number(seconds) - agoS}000000`;
-        await hand.hset(looksKey(line), {
+        await hand.hset(looksKey('r'), {
           [dead]: `${look(GONE_MS / 1_000 + 1)}|7|3000|0||0`,
           [living]: look(-60), // and not while this spec lasts
         });

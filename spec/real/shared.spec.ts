@@ -1,10 +1,9 @@
 /**
  * Read-write locks and semaphores on real masters. In which order they are served, how often those who wait ask and what a
- * grant costs is shown under virtual time: `spec/queue/turnstile-gate.spec.ts`, `turnstile-door.spec.ts`, `grant-cost.spec.ts`.
+ * grant costs is shown under virtual time: `spec/queue/shared-waits.spec.ts`, `mute-place.spec.ts`, `grant-cost.spec.ts`.
  */
 import { expect } from 'chai';
-import type { Redis } from 'ioredis';
-import { queueKey, gateKey } from '../../lib/protocol/keys.js';
+import { queueKey } from '../../lib/protocol/keys.js';
 import type { Lease } from '../../lib/lease/public.js';
 import type { Lockable } from '../../lib/locks/lockable.js';
 import { Redlock } from '../../lib/redlock.js';
@@ -14,25 +13,15 @@ import { CLIENT_KINDS, type ClientKind, byHand, eventually, startCluster } from 
 import { RealBench } from './support/real-bench.js';
 import { wide } from '../support/breadth.js';
 
-const GATE = gateKey('r');
-const QUEUE = queueKey(GATE);
+const QUEUE = queueKey('r');
 const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
 
 class Ground extends RealBench {
-  /** Resolves when, at a quorum of masters, one is at the head of the gate and watched for, and so many stand behind. */
-  async waiting(behind = 0, hands = this.hands): Promise<void> {
-    const isSo = async (hand: Redis): Promise<boolean> => {
-      // a master that is late with an undo has a lock of another kind there
-      const watched = hand.hexists('r', 'watch').catch((error: unknown) => {
-        if (String(error).includes('WRONGTYPE')) return 0;
-        throw error;
-      });
-      const [head, watch, count] = await Promise.all([hand.exists(GATE), watched, hand.zcard(QUEUE)]);
-      return head === 1 && watch === 1 && count === behind;
-    };
+  /** Resolves when so many wait at a quorum of masters. */
+  async waiting(count: number, hands = this.hands): Promise<void> {
     await eventually(async () => {
-      const said = await Promise.all(hands.map(isSo));
-      return said.filter(Boolean).length > this.hands.length / 2;
+      const counts = await Promise.all(hands.map((hand) => hand.zcard(QUEUE)));
+      return counts.filter((found) => found === count).length > this.hands.length / 2;
     });
   }
 }
@@ -150,9 +139,9 @@ for (const nodes of wide([1, 3, 5], [3])) {
       const aborted = (await environment.lock())
         .readWriteLock('r')
         .write.acquire({ signal: controller.signal });
-      await environment.waiting(0);
-      const reader = (await environment.lock()).readWriteLock('r').read.acquire();
       await environment.waiting(1);
+      const reader = (await environment.lock()).readWriteLock('r').read.acquire();
+      await environment.waiting(2);
       expect(await isPending(reader)).to.equal(true);
       controller.abort();
       expect(await rejection(aborted)).to.have.property('code', 'ABORTED');
@@ -186,7 +175,7 @@ for (const nodes of wide([1, 3, 5], [3])) {
         'of 2 permits, and asked for as one of 5',
       );
       const waits = redlock.semaphore('r', 3).acquire();
-      await environment.waiting(0);
+      await environment.waiting(1);
       await permit.release(); // the old ones drain
       await (await waits).release();
       await environment.nothingLeft();
@@ -208,7 +197,7 @@ for (const nodes of wide([1, 3, 5], [3])) {
       const redlock = await environment.lock();
       const writer = await redlock.readWriteLock('r').write.acquire();
       const reader = (await environment.lock()).readWriteLock('r').read.acquire();
-      await environment.waiting(0);
+      await environment.waiting(1);
       const { fence } = writer;
       expect(writer.mode).to.equal('write');
       await writer.downgrade();
@@ -244,13 +233,13 @@ for (const nodes of wide([1, 3, 5], [3])) {
       expect(await read.inspect()).to.include({ state: 'free', waiting: 0, writer: undefined });
       const holders = [await read.acquire(), await read.acquire()];
       const wait = (await environment.lock()).readWriteLock('r').write.acquire();
-      await environment.waiting(0);
-      const behind = (await environment.lock()).readWriteLock('r').read.acquire();
       await environment.waiting(1);
+      const behind = (await environment.lock()).readWriteLock('r').read.acquire();
+      await environment.waiting(2);
       await eventually(async () => (await write.inspect()).waiting === 2);
       const seen = await write.inspect();
       expect([seen.state, seen.readers.length]).to.deep.equal(['held', 2]);
-      for (const node of seen.nodes) expect(node).to.have.nested.property('watch.wants', 'to write');
+      for (const node of seen.nodes) expect(node).to.have.nested.property('waiting', 2);
       for (const { token } of holders) expect(JSON.stringify(seen)).not.to.include(token);
       for (const holder of holders) await holder.release();
       const writer = await wait;
@@ -292,7 +281,7 @@ for (const nodes of wide([1, 3, 5], [3])) {
         expect(await redlock.semaphore('s', 3).tryAcquire()).to.equal(null);
         expect(await write.tryAcquire()).to.equal(null);
         const wait = waiter.acquire();
-        await environment.waiting(0, well);
+        await environment.waiting(1, well);
         expect(reader.status).to.equal('held');
         await permit.extend();
         await reader.release();
@@ -326,7 +315,7 @@ describe('read-write locks and semaphores on a Redis Cluster as the one master',
       const [one, other] = clients.map((client) => new Redlock([client], PATIENT)) as [Redlock, Redlock];
       const reader = await one.readWriteLock('r').read.acquire();
       const wait = other.readWriteLock('r').write.acquire();
-      await eventually(async () => (await hand.hexists('r', 'watch')) === 1);
+      await eventually(async () => (await hand.zcard(QUEUE)) === 1);
       expect(await one.readWriteLock('r').read.tryAcquire()).to.equal(null);
       await reader.release();
       await (await wait).release();

@@ -6,7 +6,7 @@
 import { Checker, type Violation } from './checker/checker.js';
 import { ServiceClock } from './checker/service.js';
 import type { Lease } from '../../lib/lease/public.js';
-import { gateKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
+import { queueKey, turnKey } from '../../lib/protocol/keys.js';
 import { LONGEST_LIFE_MS } from '../../lib/queue/queue-place.js';
 import { RESERVE_MS } from '../../lib/protocol/lua/waiting.js';
 import { Seeded, tokenFrom } from './world/seeded.js';
@@ -123,8 +123,6 @@ class CrashRun {
   firstAfterMs = Infinity;
   readonly #stage: Stage;
   readonly #seeded: Seeded;
-  /** The queue's lock: the lock itself, or its gate. */
-  readonly #queued: string;
   #freeAtMs = Infinity;
   #isOver = false;
 
@@ -133,8 +131,7 @@ class CrashRun {
     this.world = new World(options.history === true);
     this.checker = new Checker(this.world, { isBeyond: false });
     this.setting = drawSetting(seeded.fork('setting'), options);
-    const { kind, nodes, perClient, waiters } = this.setting;
-    this.#queued = kind === 'mutex' ? LOCK : gateKey(LOCK);
+    const { nodes, perClient, waiters } = this.setting;
     this.#stage = new Stage(this.world, this.checker, seeded.fork('stage'), {
       ...{ servers: nodes, clients: 1 + Math.ceil(waiters / perClient), drift: DRIFT, skewMs: SKEW_MS },
       ...{ breaksAt: undefined, hasLatePushes: false },
@@ -225,9 +222,9 @@ class CrashRun {
     this.dead += byHand;
     for (const { server } of this.#stage.places) {
       for (let i = 0; i < byHand; i++)
-        server.addMember(queueKey(this.#queued), tokenFrom(`gone${i}`, String(i)), i + 1);
-      server.expire(queueKey(this.#queued), WAIT_MS);
-      if (byHand > 0) server.set(turnKey(this.#queued), '0||', WAIT_MS);
+        server.addMember(queueKey(LOCK), tokenFrom(`gone${i}`, String(i)), i + 1);
+      server.expire(queueKey(LOCK), LONGEST_LIFE_MS);
+      if (byHand > 0) server.set(turnKey(LOCK), '0||', LONGEST_LIFE_MS);
     }
   }
 
@@ -272,11 +269,10 @@ class CrashRun {
   /** From the end of the ttl on, or the release, until the first of those that live. */
   #judge(): void {
     const { deaf, dies, kind, lets } = this.setting;
-    const isDirect = kind === 'mutex' && lets === 'release'; // to one that looked just before: it seems to be the holder
+    // to one that looked just before: it seems to be the holder; permits are reserved
+    const isDirect = kind !== 'permits' && lets === 'release';
     const eachMs = isDirect ? TTL_MS + LATE_MS : RESERVE_MS + LATE_MS;
-    // the head of a gate may have died just before; deaf ones are among the dead, one each
-    const headMs = kind === 'mutex' ? 0 : RESERVE_MS;
-    const mostMs = LATE_MS + headMs + deaf * eachMs;
+    const mostMs = LATE_MS + deaf * eachMs;
     if (this.firstAfterMs > mostMs)
       this.checker.fail(
         'service',
@@ -289,7 +285,7 @@ class CrashRun {
     await Promise.all(players.filter(({ client }) => client.isAlive).map(({ redlock }) => redlock.close()));
     await this.#pass(LONGEST_LIFE_MS + TTL_MS);
     for (const { server } of this.#stage.places) {
-      const left = server.members(queueKey(this.#queued));
+      const left = server.members(queueKey(LOCK));
       if (typeof left === 'symbol' || left.length > 0)
         this.checker.fail('leftovers', `${server.name} has places in its queue, and nobody waits`);
     }

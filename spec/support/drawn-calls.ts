@@ -10,7 +10,7 @@ import {
   type Script,
   TIMESTAMP_SCRIPTS,
 } from '../../lib/protocol/lua/scripts.js';
-import { tokenIn } from '../../lib/runtime/random.js';
+import { MUTE_MARK, tokenIn } from '../../lib/runtime/random.js';
 import type { MemoryServer } from '../../lib/testing/master/server.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import type { Draw } from './draw.js';
@@ -136,14 +136,14 @@ export class CallDraw {
     const counters = life === '0' ? [] : keysOf('counter');
     const shared = draw.pick(SHARED);
     const holder = draw.pick([...this.#members(shared), draw.pick(OURS)]);
-    const watch = [draw.pick(['', ...OURS]), draw.pick(['0', '1'])];
+    const line = [shared.lock, shared.queue, shared.turn, shared.looks];
     switch (name) {
       case 'claim': {
         const isQueued = draw.below(2) === 0;
-        const line = isQueued ? keysOf('queue', 'turn') : [];
+        const queue = isQueued ? keysOf('queue', 'turn') : [];
         const more = isQueued ? ['1'] : [];
         return {
-          keys: [...keysOf('lock'), ...line, ...counters, ...marker],
+          keys: [...keysOf('lock'), ...queue, ...counters, ...marker],
           args: [token, ttl, life, proposal, guard, ...more],
         };
       }
@@ -185,19 +185,19 @@ export class CallDraw {
       case 'rw-claim': {
         const counter = life === '0' ? [] : [shared.counter];
         return {
-          keys: [shared.lock, ...counter, ...marker],
-          args: [holder, this.#role(), ttl, ...watch, life, proposal, guard],
+          keys: [...line, ...counter, ...marker],
+          args: [holder, this.#role(), ttl, this.#claimPlace(), life, proposal, guard],
         };
       }
       case 'permit-claim':
         return {
-          keys: [shared.lock, ...marker],
-          args: [holder, ttl, draw.pick(['1', '2']), this.#permits(), ...watch, guard],
+          keys: [...line, ...marker],
+          args: [holder, ttl, draw.pick(['1', '2']), this.#permits(), this.#claimPlace(), guard],
         };
       case 'leave':
-        return { keys: [shared.lock], args: [holder] };
+        return { keys: [...line, shared.counter], args: [holder, proposal] };
       case 'survey-shared':
-        return { keys: [shared.lock, first.lock, first.queue, first.looks], args: [] };
+        return { keys: [shared.lock, shared.queue, shared.looks], args: [] };
       case 'timestamp-claim':
         return {
           keys: [TIMESTAMP],
@@ -225,7 +225,7 @@ export class CallDraw {
       ...[letter, String(entries.length), String(size), ...head],
       ...entries.flatMap(({ rest, token }) => [token, ...rest]),
     ]);
-    const list = groups.some(({ head, letter }) => 'eEX'.includes(letter) && head.at(-1) === '2')
+    const list = groups.some(({ head, letter }) => 'eEDX'.includes(letter) && head.includes('2'))
       ? [TAKEN]
       : [];
     return { keys: [...keys, ...list, ...(period < 0 ? [] : [MARKER])], args: [String(period), ...args] };
@@ -286,37 +286,64 @@ export class CallDraw {
 
   #sharedGroup(): { letter: string; head: readonly string[]; size: number; entries: readonly Entry[] } {
     const draw = this.#draw;
-    const letter = draw.pick(Object.values(SHARED_ENTRY));
-    const [life, rank, role, create] = [
-      this.#life(),
-      draw.pick(['', '0', '1']),
-      this.#role(),
-      draw.pick(['0', '1', '2']),
-    ];
-    const { accept, align, claim, claimPermits, extend, extendPermits } = SHARED_ENTRY;
+    const letter = draw.pick([...Object.values(SHARED_ENTRY), SHARED_ENTRY.queue, SHARED_ENTRY.queue]);
+    const [life, role, create] = [this.#life(), this.#role(), draw.pick(['0', '1', '2'])];
+    const entry = SHARED_ENTRY;
     const proposal = this.#proposal(draw.pick(SHARED));
+    const wanted = draw.pick(['1', '2']);
+    const want = draw.pick(['r', 'r', 'w', `${wanted}/${this.#permits()}`]);
     const heads: Readonly<Record<string, readonly string[]>> = {
-      [claim]: [role, this.#ttl(), life, proposal, rank],
-      [accept]: [String(LIFE_MS)],
-      [extend]: [role, this.#ttl(), create],
-      [claimPermits]: [this.#ttl(), draw.pick(['1', '2']), this.#permits(), rank],
-      [align]: [this.#permits()],
-      [extendPermits]: [this.#ttl(), this.#permits(), create],
+      [entry.claim]: [role, this.#ttl(), life, proposal],
+      [entry.accept]: [String(LIFE_MS)],
+      [entry.extend]: [role, this.#ttl(), create],
+      [entry.downgrade]: ['r', this.#ttl(), create, proposal],
+      [entry.claimPermits]: [this.#ttl(), wanted, this.#permits()],
+      [entry.align]: [this.#permits(), proposal],
+      [entry.extendPermits]: [this.#ttl(), this.#permits(), create],
+      [entry.leave]: [proposal],
+      [entry.queue]: [want, draw.pick(['0', this.#ttl()]), want === 'w' ? life : '0', proposal],
+      [entry.yield]: [want, proposal],
     };
     const entries = Array.from({ length: 1 + draw.below(3) }, (): Entry => {
       const place = draw.pick(SHARED);
-      const isCounted = letter === accept || (letter === claim && life !== '0');
-      const isWatching = rank !== '' && (letter === claim || letter === claimPermits);
-      const slots = letter === align || letter === extendPermits ? [draw.pick(SLOTS)] : [];
-      const rest = [
-        ...(isWatching ? [draw.pick(['', ...OURS])] : []),
-        ...(letter === accept ? [proposal] : []),
-        ...slots,
-      ];
-      const token = draw.pick([...this.#members(place), draw.pick(OURS)]);
-      return { keys: isCounted ? [place.lock, place.counter] : [place.lock], token, rest };
+      const [held, token] = this.#heldShared(place);
+      const rests: Readonly<Record<string, readonly string[]>> = {
+        [entry.claim]: [this.#claimPlace()],
+        [entry.claimPermits]: [this.#claimPlace()],
+        [entry.accept]: [proposal],
+        [entry.align]: [draw.pick(SLOTS)],
+        [entry.extendPermits]: [draw.pick(SLOTS)],
+        [entry.queue]: [this.#place()],
+        [entry.yield]: [held],
+      };
+      const queue = [place.queue, place.turn, place.looks];
+      const { accept, claim, claimPermits, extend, extendPermits } = entry;
+      const line = letter === accept || letter === extend || letter === extendPermits ? [] : queue;
+      const isCounted =
+        letter === claim ? life !== '0' : letter === accept || (line.length > 0 && letter !== claimPermits);
+      const keys = [place.lock, ...line, ...(isCounted ? [place.counter] : [])];
+      const named = letter === entry.yield ? token : draw.pick([...this.#members(place), draw.pick(OURS)]);
+      return { keys, token: named, rest: rests[letter] ?? [] };
     });
     return { letter, head: heads[letter] ?? [], size: 1, entries };
+  }
+
+  /** A vote that was handed over, as a yield names it. */
+  #heldShared(place: Names): readonly [place: string, token: string] {
+    const draw = this.#draw;
+    const fields = this.#server.fields(place.lock);
+    const marked =
+      typeof fields === 'symbol' ? [] : [...fields].filter(([, text]) => text.split('|').length > 3);
+    const [token, text] = marked.length > 0 ? draw.pick(marked) : [draw.pick(OURS), ''];
+    const rest = draw.below(2) === 0 ? [] : ['1'];
+    const serial = draw.pick([text.split('|')[3] ?? '7', text.split('|')[3] ?? '7', '7']);
+    return [[serial, draw.pick(TICKETS), draw.pick([0, ...TTLS]), ...rest].join('|'), token];
+  }
+
+  /** None, that of a waiter, or a mute one. */
+  #claimPlace(): string {
+    const draw = this.#draw;
+    return draw.pick(['', 'q', `${draw.pick(OURS)}${MUTE_MARK}|${draw.pick(TICKETS)}`]);
   }
 
   #places(): readonly [Names, ...Names[]] {

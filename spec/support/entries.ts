@@ -55,8 +55,7 @@ export type Argument =
   | 'create'
   | 'place'
   | 'role'
-  | 'rank'
-  | 'watcher'
+  | 'want'
   | 'wanted'
   | 'permits'
   | 'slots'
@@ -103,27 +102,30 @@ export const FORMS: Readonly<Record<Letter, Form>> = {
   [ENTRY.yield]: { kind: 'yield', keys: 5, head: ['proposal'], rest: 'place' },
   [SHARED_ENTRY.claim]: {
     kind: 'rw-claim',
-    keys: 1,
+    keys: 4,
     mayCount: true,
-    head: ['role', ...CLAIMED, 'rank'],
-    rest: 'watcher',
+    head: ['role', ...CLAIMED],
+    rest: 'place',
   },
   [SHARED_ENTRY.accept]: { kind: 'rw-accept', keys: 2, head: ['life'], rest: 'fence' },
   [SHARED_ENTRY.extend]: { kind: 'rw-extend', keys: 1, head: ['role', 'ttl', 'create'] },
+  [SHARED_ENTRY.downgrade]: { kind: 'rw-extend', keys: 5, head: ['role', 'ttl', 'create', 'proposal'] },
   [SHARED_ENTRY.claimPermits]: {
     kind: 'permit-claim',
-    keys: 1,
-    head: ['ttl', 'wanted', 'permits', 'rank'],
-    rest: 'watcher',
+    keys: 4,
+    head: ['ttl', 'wanted', 'permits'],
+    rest: 'place',
   },
-  [SHARED_ENTRY.align]: { kind: 'permit-align', keys: 1, head: ['permits'], rest: 'slots' },
+  [SHARED_ENTRY.align]: { kind: 'permit-align', keys: 5, head: ['permits', 'proposal'], rest: 'slots' },
   [SHARED_ENTRY.extendPermits]: {
     kind: 'permit-extend',
     keys: 1,
     head: ['ttl', 'permits', 'create'],
     rest: 'slots',
   },
-  [SHARED_ENTRY.leave]: { kind: 'leave', keys: 1 },
+  [SHARED_ENTRY.leave]: { kind: 'leave', keys: 5, head: ['proposal'] },
+  [SHARED_ENTRY.queue]: { kind: 'queue', keys: 5, head: ['want', ...CLAIMED], rest: 'place' },
+  [SHARED_ENTRY.yield]: { kind: 'yield', keys: 5, head: ['want', 'proposal'], rest: 'place' },
 };
 
 const UNGUARDED: ReadonlySet<EntryKind> = new Set(['undo', 'release', 'yield', 'leave']);
@@ -136,9 +138,9 @@ const SHORT: Readonly<Record<string, readonly Argument[]>> = {
   claim: [...CLAIMED, 'guard'],
   undo: ['proposal'],
   release: ['proposal'],
-  'rw-claim': ['role', 'ttl', 'watcher', 'rank', 'life', 'proposal', 'guard'],
-  'permit-claim': ['ttl', 'wanted', 'permits', 'watcher', 'rank', 'guard'],
-  leave: [],
+  'rw-claim': ['role', 'ttl', 'place', 'life', 'proposal', 'guard'],
+  'permit-claim': ['ttl', 'wanted', 'permits', 'place', 'guard'],
+  leave: ['proposal'],
 };
 
 const BATCHES = new Set([BATCH, SHARED_BATCH].flatMap(({ source }) => [source, scriptDigest(source)]));
@@ -175,12 +177,12 @@ function sole(command: Command): Entry {
   return { kind, keys, token: isOfLock ? token : undefined, args: named(SHORT[kind] ?? [], more), command };
 }
 
-/** The claim of a client that does not wait has no watcher, and its rank does not matter. */
+/** A claim without a place has none. */
 function named(names: readonly Argument[], texts: readonly (string | undefined)[]): Arguments {
-  const { rank, watcher, ...others }: Partial<Record<Argument, string>> = Object.fromEntries(
+  const { place, ...others }: Partial<Record<Argument, string>> = Object.fromEntries(
     names.flatMap((name, i) => (texts[i] === undefined ? [] : [[name, texts[i]]])),
   );
-  return rank && watcher ? { ...others, rank, watcher } : others;
+  return place ? { ...others, place } : others;
 }
 
 function* unpacked(command: Command): Generator<Entry> {
@@ -196,7 +198,7 @@ function* unpacked(command: Command): Generator<Entry> {
     const { head = [], kind, mayCount, rest } = form;
     const shared = groups.splice(0, head.length);
     const valueOf = (name: Argument): string | undefined => shared[head.indexOf(name)];
-    const hasRest = rest !== undefined && (rest !== 'watcher' || valueOf('rank') !== '');
+    const hasRest = rest !== undefined;
     const ofEach =
       Number(resources) * (mayCount === true && valueOf('life') !== '0' ? form.keys + 1 : form.keys);
     const isGuarded = !UNGUARDED.has(kind);
@@ -212,12 +214,11 @@ function* unpacked(command: Command): Generator<Entry> {
 
 /** The locks that an entry is about. */
 export function locksOf({ keys }: Pick<Entry, 'keys'>): readonly string[] {
-  // a gate belongs to the lock that it is before
-  return keys.flatMap((key) => (key.startsWith('quorate:') ? (lockBeside('gate', key) ?? []) : key));
+  return keys.filter((key) => !key.startsWith('quorate:'));
 }
 
 /** The lock that a key of this kind belongs to; undefined for another key. */
-export function lockBeside(kind: 'gate' | 'queue', key: string): string | undefined {
+export function lockBeside(kind: 'queue', key: string): string | undefined {
   const [plain, tagged] = [`quorate:${kind}:{`, `quorate:tagged:${kind}:`];
   if (key.startsWith(plain)) return key.slice(plain.length, -1);
   return key.startsWith(tagged) ? key.slice(tagged.length) : undefined;

@@ -4,7 +4,7 @@ import { Node } from '../../lib/node/node.js';
 import { release } from '../../lib/protocol/request.js';
 import type { Scope } from '../../lib/protocol/scope.js';
 import { QueueWait } from '../../lib/queue/queue-wait.js';
-import type { QueueWaitEnd, QueueParts } from '../../lib/queue/queue.js';
+import type { QueueWaitEnd, QueueParts } from '../../lib/queue/terms.js';
 import { Subscriptions } from '../../lib/queue/subscriptions.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type CommandKind, kindOf, plainScope, tokenOf } from './commands.js';
@@ -115,7 +115,6 @@ export function waitIn(environment: QueueBench, terms: WaiterTerms = {}): Waiter
       untilMs,
       ttlMs: 30_000,
       nodeTimeoutMs,
-      onFree: undefined,
     },
     (node) => late.push(node.name),
   );

@@ -23,7 +23,7 @@ export function sightOf(seen: LockSeen, drawn: readonly string[]): Sight | undef
 
 /** The most that any master knows of: each knows those who reached it. */
 function beforeIn({ nodes, waiting }: LockSeen, own: ReadonlySet<string>): string {
-  const lines = nodes.flatMap((node) => ('queue' in node ? [lineAt(node)] : []));
+  const lines = nodes.flatMap((node) => ('queue' in node ? [node.queue] : []));
   const places = lines.map((line) => line.findIndex((one) => own.has(one))).filter((place) => place >= 0);
   if (places.length > 0) {
     const before = Math.max(...places);
@@ -31,11 +31,6 @@ function beforeIn({ nodes, waiting }: LockSeen, own: ReadonlySet<string>): strin
   }
   const shown = Math.max(0, ...lines.map((line) => line.length));
   return waiting > shown ? `; ${shown} or more wait before this one` : ''; // or it is in no line
-}
-
-function lineAt({ queue, ...rest }: { readonly queue: readonly string[] }): readonly string[] {
-  const head = 'head' in rest && typeof rest.head === 'string' ? [rest.head] : [];
-  return [...head, ...queue];
 }
 
 function counted(before: number): string {

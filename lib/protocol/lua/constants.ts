@@ -2,7 +2,7 @@
  * What the Lua of the scripts takes from TypeScript: the linker (`scripts/lua`) replaces each name in capitals with its
  * value. Only the linker reads this.
  */
-import { AT_REST, RESERVED_MARK, TOKEN_LETTERS } from '../../runtime/random.js';
+import { AT_REST, MUTE_MARK, RESERVED_MARK, TOKEN_LETTERS } from '../../runtime/random.js';
 import { PUSH_CHANNELS } from '../keys.js';
 import * as stored from './stored.js';
 import * as waiting from './waiting.js';
@@ -15,6 +15,8 @@ const TOKENS = {
   MARK_AT_END: `%${RESERVED_MARK}$`,
   MARKED_TOKEN: `^(.*)%${RESERVED_MARK}$`,
   OWN_SHAPE: `^([%w_-]+:[%w_-]+)%${RESERVED_MARK}?$`,
+  /** Behind the token of a mute place. */
+  MUTE_MARK,
   OWN_LENGTH: TOKEN_LETTERS.client + 1 + TOKEN_LETTERS.secret,
   COLON_AT: TOKEN_LETTERS.client + 1,
 };
@@ -49,6 +51,10 @@ const FENCES = {
 const BOUNDS = {
   /** Places that one tidying of a queue goes through. */
   MOST_TIDIED: 500,
+  /** Waiters for a shared lock that one batch lets in, or looks at before it refuses a newcomer. */
+  MOST_LET_IN: 64,
+  /** Waiters that one look asks for their votes. */
+  MOST_ASKED: 64,
   /** Clients that get a push that they are among the first. */
   MOST_TOLD: 8,
   /** Digits of a fencing token or a seq in a note; a number with more is not from this library. */
@@ -59,6 +65,7 @@ const BOUNDS = {
 const TIMES = {
   FRESH_US: waiting.FRESH_MS * 1_000,
   GONE_US: waiting.GONE_MS * 1_000,
+  MUTE_US: waiting.MUTE_MS * 1_000,
   TIDY_US: waiting.TIDY_MS * 1_000,
 };
 

@@ -20,8 +20,12 @@ export const SHARED_ENTRY = {
   claim: 'C',
   accept: 'A',
   extend: 'E',
+  /** An extension as a reader of what was a writer. */
+  downgrade: 'D',
   claimPermits: 'P',
   align: 'S',
   extendPermits: 'X',
   leave: 'L',
+  queue: 'Q',
+  yield: 'Y',
 } as const;

@@ -44,5 +44,5 @@ export const TIDIED = 'tidied';
 /** How many waiters an inspection lists. */
 export const SHOWN_WAITERS = 32;
 
-/** How long a watch of a shared lock lasts without renewal. */
-export const WATCH_MS = 1_000;
+/** How long the place of one that only claims stops others after its last claim. */
+export const MUTE_MS = 1_000;

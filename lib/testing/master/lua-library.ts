@@ -103,6 +103,14 @@ export function fixed(value: Value): string {
   return String(isUp ? below + 1 : below);
 }
 
+/** Sorts a list in place. @param isBefore  a total order: Lua's sort is not stable */
+export function sort(value: Value, isBefore: Value): undefined {
+  if (typeof isBefore !== 'function')
+    throw new LuaError(`bad argument (function expected, got ${type(isBefore)})`);
+  const comes = (one: Value, other: Value): boolean => is(all(isBefore(one, other))[0]);
+  tableOf(value).list.sort((one, other) => (comes(one, other) ? -1 : comes(other, one) ? 1 : 0));
+}
+
 export function concat(value: Value, between: Value = '', from: Value = 1): string {
   const { list } = tableOf(value);
   const parts = is(from) && from !== 1 ? list.slice(num(from) - 1) : list;

@@ -156,7 +156,6 @@ const calls = {
     ),
   HGETALL: (key: string) => listOf([...hashAt(key)].flat()),
   HLEN: (key: string) => hashAt(key).size,
-  HEXISTS: (key: string, field: string) => (hashAt(key).has(field) ? 1 : 0),
   ZADD(key: string, score: string, name: string) {
     const isNew = !membersAt(key).some((one) => one.name === name);
     store.addMember(key, name, Number(score));

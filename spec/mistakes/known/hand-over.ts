@@ -169,8 +169,8 @@ export const HAND_OFF: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:freshLook',
-        find: 'age < 0 or age > FRESH_US then',
-        replace: 'age < 0 then',
+        find: 'age < 0 or age > FRESH_US or',
+        replace: 'age < 0 or',
       },
     ],
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },

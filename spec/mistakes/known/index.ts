@@ -8,6 +8,7 @@ import { GUARD } from './guard.js';
 import { HAND_OFF } from './hand-over.js';
 import { LEASES } from './leases.js';
 import { LINES } from './queues.js';
+import { ONE_QUEUE } from './one-queue.js';
 import { PACE } from './pace.js';
 import { PUSHES } from './pushes.js';
 import { REST_AND_REGAINING } from './rest-and-regaining.js';
@@ -30,6 +31,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...HAND_OFF,
   ...LEASES,
   ...LINES,
+  ...ONE_QUEUE,
   ...PACE,
   ...PUSHES,
   ...REST_AND_REGAINING,

@@ -85,7 +85,7 @@ export const LINES: readonly Mistake[] = [
         replace: 'this.#rounds',
       },
       {
-        in: 'MutexQueue.sent',
+        in: 'Queue.sent',
         find: 'get',
         replace: `get claims(): readonly Round[] {
     return this.#visit?.claims ?? [];
@@ -188,7 +188,7 @@ export const LINES: readonly Mistake[] = [
         find: '#terms.ttlMs + (this.#queue?.isSpread === true ? LONGEST_LIFE_MS : 0)',
         replace: '#terms.ttlMs',
       },
-      { in: 'MutexQueue.#owe', find: 'LONGEST_LIFE_MS + ttlMs', replace: 'ttlMs' },
+      { in: 'Queue.#owe', find: 'LONGEST_LIFE_MS + ttlMs', replace: 'ttlMs' },
     ],
     noticedBy: {
       breaks: ['orphan', 'progress'],
@@ -255,7 +255,7 @@ export const LINES: readonly Mistake[] = [
   },
   {
     name: 'mutex line: what is left of a wait is undone for a ttl only',
-    patches: [{ in: 'MutexQueue.#owe', find: 'LONGEST_LIFE_MS + ttlMs', replace: 'ttlMs' }],
+    patches: [{ in: 'Queue.#owe', find: 'LONGEST_LIFE_MS + ttlMs', replace: 'ttlMs' }],
     noticedBy: { specs: ['spec/coordinator/acquisition-queue.spec.ts'] },
   },
   {

@@ -115,8 +115,8 @@ export const SCRIPTS: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:acceptWriter',
-        find: 'countOn(i + 1, 1, fence, life)\n  return {1, fence, 0}',
-        replace: 'return {1, fence, 0}',
+        find: 'countOn(i + 1, 1, fence, life)',
+        replace: '',
       },
     ],
     noticedBy: {
@@ -141,9 +141,9 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'they are given out twice',
     patches: [
       {
-        in: 'lua:claimPermits',
-        find: 'if #slots < most and not used[slot] then',
-        replace: 'if #slots < most then',
+        in: 'lua:freeSlots',
+        find: 'if #slots < wanted and not used[slot] then',
+        replace: 'if #slots < wanted then',
       },
     ],
     noticedBy: { breaks: ['votes', 'permits'], seeds: { options: { sharedLocks: true, clients: 4 } } },
@@ -166,46 +166,19 @@ export const SCRIPTS: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:remove',
-        find: 'if fields == 1 and deleted == 1 then',
-        replace: 'if deleted == 1 then',
+        find: 'local isLast = fields == 1 and deleted == 1',
+        replace: 'local isLast = deleted == 1',
       },
     ],
     noticedBy: { breaks: ['votes', 'exclusion'], seeds: { options: { sharedLocks: true, clients: 4 } } },
   },
   {
-    name: 'scripts: who waits is not told of permits that an extension gives up for others',
-    patches: [{ in: 'lua:extendPermits', find: 'if isOther then tell() end', replace: '' }],
-    noticedBy: { specs: ['spec/protocol/lua/shared-scripts.spec.ts'] },
-  },
-  {
-    name: 'scripts: who waits is not told of permits that an extension gives up for nothing',
-    patches: [
-      {
-        in: 'lua:extendPermits',
-        find: 'keep()\n      tell()\n    end\n    return {0, soonest, 0}',
-        replace: 'keep()\n    end\n    return {0, soonest, 0}',
-      },
-    ],
-    noticedBy: { specs: ['spec/protocol/lua/shared-scripts.spec.ts'] },
-  },
-  {
     name: 'scripts: a vote that is set again is dropped as one that has expired',
     patches: [
       {
-        in: 'lua:put',
+        in: 'lua:note',
         find: 'what, gone[name] = kind, nil',
         replace: 'what = kind',
-      },
-    ],
-    noticedBy: { specs: ['spec/protocol/lua/shared-scripts.spec.ts'] },
-  },
-  {
-    name: 'scripts: one that leaves takes the others with it where all fields may not be read',
-    patches: [
-      {
-        in: 'lua:left',
-        find: 'if read(i) then return end',
-        replace: 'if read(i) then holders = {} end',
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/shared-scripts.spec.ts'] },
@@ -214,33 +187,11 @@ export const SCRIPTS: readonly Mistake[] = [
     name: 'scripts: in a batch, one that has left is still there for the next entry',
     patches: [
       {
-        in: 'lua:leaveShared',
-        find: 'if isWatched == nil then known = nil else forget(token) end',
+        in: 'lua:removeOne',
+        find: 'if isEmpty then known = nil else forget(token) end',
         replace: '',
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/shared-batch-scripts.spec.ts'] },
-  },
-  {
-    name: 'scripts: permits count as free whatever number of them their holders go by',
-    patches: [
-      {
-        in: 'lua:isFree',
-        find: 'if tonumber(holder[3]) ~= k then return false end',
-        replace: '',
-      },
-    ],
-    noticedBy: { specs: ['spec/protocol/lua/shared-scripts.spec.ts'] },
-  },
-  {
-    name: 'scripts: the number of permits that holders go by is compared with what is free',
-    patches: [
-      {
-        in: 'lua:isFree',
-        find: 'if tonumber(holder[3]) ~= k then return false end',
-        replace: 'if tonumber(holder[3]) ~= free then return false end',
-      },
-    ],
-    noticedBy: { specs: ['spec/protocol/lua/shared-scripts.spec.ts'] },
   },
 ];

@@ -88,23 +88,11 @@ export const SHARED_LOCKS: readonly Mistake[] = [
       },
       {
         in: 'lua:read',
-        find: 'holders[name] = {first, ends, rest}',
+        find: 'holders[name] = {first, ends, rest, tonumber(serial), tonumber(ticket)}',
         replace: "holders[name] = {first, now + math.max(1, redis.call('PTTL', KEYS[i])), rest}",
       },
     ],
     noticedBy: { breaks: ['progress', 'orphan'], seeds: { options: { sharedLocks: true } } },
-  },
-  {
-    name: 'a writer that waits does not stop new readers',
-    why: 'as long as readers overlap, it never comes in',
-    patches: [
-      {
-        in: 'lua:mayWatch',
-        find: 'if not watch or watch[1] == watcher then return true end',
-        replace: 'if true then return true end',
-      },
-    ],
-    noticedBy: { breaks: ['fairness', 'progress'], seeds: { options: { sharedLocks: true } } },
   },
   {
     name: 'a writer becomes a reader only when the masters have said so',

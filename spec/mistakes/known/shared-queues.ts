@@ -1,137 +1,104 @@
-/** Mistakes of waiting for a lock that several may hold: at its gate and at its door. */
+/** Mistakes of waiting for a lock that several may hold: in its queue, and with a mute place beside it. */
 import type { Mistake } from '../mistake.js';
+
+const WAITS = { specs: ['spec/queue/shared-waits.spec.ts'] };
+const PLACES = { specs: ['spec/queue/mute-place.spec.ts'] };
 
 export const SHARED_LINES: readonly Mistake[] = [
   {
-    name: 'turnstile: who is not the head of the gate claims all the same',
+    name: 'shared queue: reserved permits count as a lease',
+    why: 'each master may have reserved another one',
+    patches: [{ in: 'QueueVisit.#queue', find: "|| all.kind.name === 'semaphore'", replace: '' }],
+    noticedBy: WAITS,
+  },
+  {
+    name: 'shared queue: at the end of its wait nobody is asked who is in the way',
+    why: 'the undo of a shared lock does not see that: a semaphore with another number of permits passes for one that is taken',
+    patches: [{ in: 'Queue.depart', find: "this.#terms.scope.kind.name === 'mutex' &&", replace: '' }],
+    noticedBy: WAITS,
+  },
+  {
+    name: 'shared queue: a claim from the queue counts as one of a newcomer',
+    why: 'its place stays where the claim is refused, or those in front of it keep it out',
+    patches: [{ in: 'claimQueued', find: 'terms, LEAVING_QUEUE', replace: 'terms' }],
+    noticedBy: WAITS,
+  },
+  {
+    name: 'shared queue: a late vote is declined as one of an exclusive lock',
+    patches: [{ in: 'declining', find: 'isShared ? READ : MUTEX', replace: 'isShared ? MUTEX : MUTEX' }],
+    noticedBy: WAITS,
+  },
+  {
+    name: 'shared queue: a downgrade lets nobody in',
     patches: [
       {
-        in: 'Turnstile.turn',
-        find: `const end = await (this.#hasBegun ? this.#queueWait.head() : this.#begin());
-    if (end !== 'reserved') return end`,
-        replace: `if (!this.#hasBegun) void this.#begin();
-    const end: QueueWaitEnd = 'reserved'`,
+        in: 'extendingOf',
+        find: "return kind.name === 'read' && kind.wasWriter === true ? DOWNGRADING : RW_EXTENDING",
+        replace: 'return kind.wasWriter === true ? RW_EXTENDING : RW_EXTENDING',
       },
     ],
-    noticedBy: { specs: ['spec/queue/turnstile-gate.spec.ts'] },
+    noticedBy: WAITS,
   },
   {
-    name: 'turnstile: all have the same ticket',
+    name: 'shared queue: who wants to write asks to read',
+    patches: [{ in: 'wantOf', find: 'roleOf(asked)', replace: "(roleOf(asked), 'r')" }],
+    noticedBy: WAITS,
+  },
+  {
+    name: 'shared queue: who wants several permits asks for one',
+    patches: [{ in: 'wantOf', find: '`${kind.wanted}/${kind.permits}`', replace: '`1/${kind.permits}`' }],
+    noticedBy: WAITS,
+  },
+  {
+    name: 'mute place: it has no mark',
+    why: 'a place to which no push arrives is dropped',
+    patches: [{ in: 'MutePlace.constructor', find: '+ MUTE_MARK', replace: '' }],
+    noticedBy: PLACES,
+  },
+  {
+    name: 'mute place: it is the first of all',
+    patches: [{ in: 'MutePlace.constructor', find: 'parts.clocks.propose()', replace: '1' }],
+    noticedBy: PLACES,
+  },
+  {
+    name: 'mute place: it is not left',
+    patches: [{ in: 'MutePlace.leave', find: 'void withdrawal.send();', replace: '' }],
+    noticedBy: PLACES,
+  },
+  {
+    name: 'mute place: where it was taken is forgotten',
+    patches: [{ in: 'Acquisition.#giveUp', find: 'this.#mutePlace?.refused(round);', replace: '' }],
+    noticedBy: PLACES,
+  },
+  {
+    name: 'mute place: the end of a call does not leave it',
+    patches: [{ in: 'Acquisition.#goOn', find: 'this.#mutePlace?.leave();', replace: '' }],
+    noticedBy: PLACES,
+  },
+  {
+    name: 'mute place: taken by those who can wait in the queue',
     patches: [
       {
-        in: 'Turnstile.constructor',
-        find: `0,
-        ticket,`,
-        replace: `0,
-        ticket: () => 1,`,
+        in: 'Acquisition.#request',
+        find: '&& !canQueue(this.#parts, this.#terms)',
+        replace: '&& canQueue !== undefined',
       },
     ],
-    noticedBy: { specs: ['spec/queue/turnstile-gate.spec.ts'] },
+    noticedBy: PLACES,
   },
   {
-    name: 'turnstile: who is told that it may come in waits for its time',
-    patches: [
-      {
-        in: 'Turnstile.#onFree',
-        find: "if (this.#admitting.size >= quorumOf(this.#parts.nodes.length)) this.#proceed('reserved');",
-        replace: '',
-      },
-    ],
-    noticedBy: { specs: ['spec/queue/turnstile-door.spec.ts'] },
+    name: 'mute place: taken by one that tries once',
+    patches: [{ in: 'Acquisition.#request', find: '&& !this.#backoff.isLast', replace: '' }],
+    noticedBy: PLACES,
   },
   {
-    name: 'turnstile: who is at the door looks again when its watch is over',
-    patches: [{ in: 'Turnstile.refused', find: 'WATCH_MS / 2', replace: 'WATCH_MS' }],
-    noticedBy: { specs: ['spec/queue/turnstile-door.spec.ts'] },
+    name: 'mute place: kept at the home master alone',
+    why: 'on a single master, it keeps nobody out',
+    patches: [{ in: 'Acquisition.#attemptNow', find: '|| this.#mutePlace !== undefined', replace: '' }],
+    noticedBy: PLACES,
   },
   {
-    name: 'turnstile: the end of what is in the way is not looked for',
-    patches: [
-      {
-        in: 'Turnstile.refused',
-        find: 'freeInMs = Math.min(freeInMs, outcome.remainingMs ?? Infinity);',
-        replace: '{}',
-      },
-    ],
-    noticedBy: { specs: ['spec/queue/turnstile-door.spec.ts'] },
-  },
-  {
-    name: 'turnstile: what a master could not be told as one left the gate is forgotten',
-    patches: [{ in: 'Turnstile.leaving', find: '(node) => this.#owe(node)', replace: '() => undefined' }],
-    noticedBy: { specs: ['spec/queue/turnstile-door.spec.ts'] },
-  },
-  {
-    name: 'shared line: the head of the line is watched for by nobody',
-    patches: [
-      {
-        in: 'SharedQueue.claim',
-        find: '{ watcher: this.#theTurnstile.watcher, rank: 0 }',
-        replace: 'undefined',
-      },
-    ],
-    noticedBy: { specs: ['spec/queue/turnstile-door.spec.ts'] },
-  },
-  {
-    name: 'shared line: who leaves goes on being watched for',
-    patches: [{ in: 'SharedQueue.leave', find: 'this.#unwatch();', replace: '' }],
-    noticedBy: { specs: ['spec/queue/shared-queue.spec.ts'] },
-  },
-  {
-    name: 'shared line: who leaves at the end of its wait is watched for while the next one claims',
-    patches: [{ in: 'SharedQueue.depart', find: 'this.#unwatch();', replace: '// or' }],
-    noticedBy: { specs: ['spec/queue/turnstile-door.spec.ts'] },
-  },
-  {
-    name: 'shared line: who leaves keeps its place in the queue',
-    patches: [{ in: 'SharedQueue.leave', find: 'if (this.#turnstile === undefined)', replace: '' }],
-    noticedBy: { specs: ['spec/queue/turnstile-door.spec.ts'] },
-  },
-  {
-    name: 'turnstile: a quorum that said yes too late counts as one that would admit',
-    patches: [{ in: 'Turnstile.refused', find: "'granted' && granted < enough", replace: "'granted'" }],
-    noticedBy: { specs: ['spec/queue/turnstile.spec.ts'] },
-  },
-  {
-    name: 'turnstile: a quorum that said yes too late is looked at as one that refused',
-    patches: [
-      {
-        in: 'Turnstile.refused',
-        find: 'if (granted >= enough) freeInMs = random.fraction() * SOON_MS;',
-        replace: '',
-      },
-    ],
-    noticedBy: { specs: ['spec/queue/turnstile.spec.ts'] },
-  },
-  {
-    name: 'turnstile: what masters told before a claim counts after it',
-    patches: [{ in: 'Turnstile.turn', find: 'this.#admitting.clear();', replace: '' }],
-    noticedBy: { specs: ['spec/queue/turnstile.spec.ts'] },
-  },
-  {
-    name: 'turnstile: who leaves the gate does not follow its request for a place',
-    patches: [{ in: 'Turnstile.leaving', find: '[this.#queueWait]', replace: '[]' }],
-    noticedBy: { specs: ['spec/queue/turnstile.spec.ts'] },
-  },
-  {
-    name: 'entrance: a slow master goes on watching for one that came in',
-    patches: [
-      {
-        in: 'SharedQueue.#unwatch',
-        find: 'said === undefined ? this.#wasRefused : said',
-        replace: 'said !== undefined && said',
-      },
-    ],
-    noticedBy: { specs: ['spec/queue/shared-queue.spec.ts'] },
-  },
-  {
-    name: 'entrance: a slow master is told to watch no more for one that was never refused',
-    patches: [
-      { in: 'SharedQueue.#unwatch', find: 'said === undefined ? this.#wasRefused : said', replace: 'said' },
-    ],
-    noticedBy: { specs: ['spec/locks/lockable.spec.ts'] },
-  },
-  {
-    name: 'entrance: masters watch for none that wait outside the queue',
+    name: 'mute place: taken by nobody',
     patches: [
       {
         in: 'isGreedy',
@@ -139,10 +106,10 @@ export const SHARED_LINES: readonly Mistake[] = [
         replace: 'kind === undefined',
       },
     ],
-    noticedBy: { specs: ['spec/locks/lockable.spec.ts'] },
+    noticedBy: PLACES,
   },
   {
-    name: 'entrance: masters watch for all that wait outside the queue',
+    name: 'mute place: taken by all that wait outside the queue',
     patches: [
       {
         in: 'isGreedy',
@@ -150,15 +117,15 @@ export const SHARED_LINES: readonly Mistake[] = [
         replace: "kind.name !== 'mutex'",
       },
     ],
-    noticedBy: { specs: ['spec/queue/shared-queue.spec.ts'] },
+    noticedBy: PLACES,
   },
   {
-    name: 'entrance: masters watch for one that waits for one permit',
+    name: 'mute place: taken by one that wants one permit',
     patches: [{ in: 'isGreedy', find: '1', replace: '0' }],
-    noticedBy: { specs: ['spec/queue/shared-queue.spec.ts'] },
+    noticedBy: PLACES,
   },
   {
-    name: 'entrance: masters do not watch for one that waits for several permits',
+    name: 'mute place: not taken by one that wants several permits',
     patches: [
       {
         in: 'isGreedy',
@@ -166,17 +133,6 @@ export const SHARED_LINES: readonly Mistake[] = [
         replace: "'write'",
       },
     ],
-    noticedBy: { specs: ['spec/queue/shared-queue.spec.ts'] },
-  },
-  {
-    name: 'entrance: masters watch for one that tries once',
-    patches: [
-      {
-        in: 'SharedQueue.watch',
-        find: '(!isGreedy(this.#terms.scope.kind) || isOnce()) return undefined;',
-        replace: '(!isGreedy(this.#terms.scope.kind)) return undefined;',
-      },
-    ],
-    noticedBy: { specs: ['spec/queue/shared-queue.spec.ts'] },
+    noticedBy: PLACES,
   },
 ];

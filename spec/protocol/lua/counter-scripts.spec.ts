@@ -63,11 +63,14 @@ const batchArgs =
   (proposal) => [guard, kind, 1, n, TTL_MS, LIFE, proposal, 'mine'];
 const writerArgs =
   (guard: number): Way['args'] =>
-  (proposal) => ['mine', 'w', TTL_MS, '', 1, LIFE, proposal, guard];
+  (proposal) => ['mine', 'w', TTL_MS, '', LIFE, proposal, guard];
 
 const writerBatchArgs =
   (guard: number): Way['args'] =>
-  (proposal) => [guard, SHARED_ENTRY.claim, 1, 1, 'w', TTL_MS, LIFE, proposal, '', 'mine'];
+  (proposal) => [guard, SHARED_ENTRY.claim, 1, 1, 'w', TTL_MS, LIFE, proposal, 'mine', ''];
+
+/** The keys of a writer's claim. */
+const OF_WRITER = ['a', queueKey('a'), turnKey('a'), looksKey('a'), 'c'];
 
 const CLAIMS: readonly Way[] = [
   way('alone', CLAIM, ['a', 'c'], claimArgs(-1)),
@@ -82,18 +85,18 @@ const CLAIMS: readonly Way[] = [
   way('in a batch, of its own vote', BATCH, ['a', 'c'], batchArgs(-1, ENTRY.claim), HELD),
   way('in a batch, in the queue', BATCH, A_QUEUED, batchArgs(-1, ENTRY.claimQueued)),
   way('in a batch, of several', BATCH, ['a', 'b', 'c', 'd'], batchArgs(-1, ENTRY.claim, 2)),
-  way('of a writer', RW_CLAIM, ['a', 'c'], writerArgs(-1)),
-  way('of a writer, under a guard', RW_CLAIM, ['a', 'c', 'm'], writerArgs(GUARD_MS), GUARDED),
-  way('of a writer, of its own vote', RW_CLAIM, ['a', 'c'], writerArgs(-1), HELD),
-  way('of a writer, in a batch', SHARED_BATCH, ['a', 'c'], writerBatchArgs(-1)),
+  way('of a writer', RW_CLAIM, OF_WRITER, writerArgs(-1)),
+  way('of a writer, under a guard', RW_CLAIM, [...OF_WRITER, 'm'], writerArgs(GUARD_MS), GUARDED),
+  way('of a writer, of its own vote', RW_CLAIM, OF_WRITER, writerArgs(-1), HELD),
+  way('of a writer, in a batch', SHARED_BATCH, OF_WRITER, writerBatchArgs(-1)),
   way(
     'of a writer, in a batch, under a guard',
     SHARED_BATCH,
-    ['a', 'c', 'm'],
+    [...OF_WRITER, 'm'],
     writerBatchArgs(GUARD_MS),
     GUARDED,
   ),
-  way('of a writer, in a batch, of its own vote', SHARED_BATCH, ['a', 'c'], writerBatchArgs(-1), HELD),
+  way('of a writer, in a batch, of its own vote', SHARED_BATCH, OF_WRITER, writerBatchArgs(-1), HELD),
 ];
 
 /** A look that finds the lock free. */

@@ -158,10 +158,12 @@ describe('scripts on a real server', () => {
     expect(await server.redis.zrange(queueKey('b'), '0', '-1')).to.deep.equal(['next']);
   });
 
+  const lineOf = (key: string): string[] => [key, queueKey(key), turnKey(key), looksKey(key)];
+
   it('a reader of a read-write lock is not counted; without the right to read a counter, no writer claims', async () => {
-    expect(await run(RW_CLAIM, ['a'], 'mine', 'r', 600_000, '', 1, ...PLAIN)).to.deep.equal([1, 0, 0]);
+    expect(await run(RW_CLAIM, lineOf('a'), 'mine', 'r', 600_000, '', ...PLAIN)).to.deep.equal([1, 0, 0]);
     const reply = await server.without('get', () =>
-      run(RW_CLAIM, ['b', 'c'], 'mine', 'w', 600_000, '', 1, LIFE, 0, -1).catch(
+      run(RW_CLAIM, [...lineOf('b'), 'c'], 'mine', 'w', 600_000, '', LIFE, 0, -1).catch(
         (error: Error) => error.message,
       ),
     );

@@ -1,45 +1,70 @@
 /**
  * The batch script of shared locks on a real server: the same replies, the same fields and the same pushes as when each
  * request comes alone, by its short way or as the only entry, in another database. The master in memory gets the same batches, and replies alike. Clocks stand still in all
- * three, far ahead of the server's, so that instants are compared as they are, and no key runs out meanwhile.
+ * three, far ahead of the server's, so that instants are compared as they are, and no key runs out meanwhile. Who is gone, stale or
+ * at rest for too long: `shared-queue-scripts.spec.ts`.
  */
 import { expect } from 'chai';
 import { Batch } from '../../../lib/node/batch.js';
 import { entryReply, isAllYes } from '../../../lib/protocol/batch-call.js';
 import { entryReplies } from '../../support/entries.js';
-import { counterKey, pushChannel } from '../../../lib/protocol/keys.js';
+import { counterKey, looksKey, pushChannel, queueKey, turnKey } from '../../../lib/protocol/keys.js';
+import type { SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { AHEAD_US, LAST_FENCE } from '../../../lib/protocol/lua/stored.js';
-import { MAX_DROPPED, WATCH_MS } from '../../../lib/protocol/lua/waiting.js';
+import { MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/waiting.js';
+import { queueing, yielding } from '../../../lib/protocol/queue-request.js';
 import {
   acceptance,
   aligning,
+  claimQueued,
   extension,
+  mutePlace,
   release,
+  releaseQueued,
   type Request,
   scriptedClaim,
   undo,
+  undoQueued,
 } from '../../../lib/protocol/request.js';
-import { type Kind, READ, type Scope, WRITE } from '../../../lib/protocol/scope.js';
-import { scriptDigest } from '../../../lib/redis/script.js';
+import { DOWNGRADED, type Kind, READ, type Scope, WRITE } from '../../../lib/protocol/scope.js';
+import { type Script, scriptDigest } from '../../../lib/redis/script.js';
+import { MUTE_MARK } from '../../../lib/runtime/random.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { plainScope } from '../../support/commands.js';
 import { Draw } from '../../support/draw.js';
 import { FakeMaster } from '../../support/fake-master.js';
 import { FakeTime } from '../../support/fake-time.js';
-import { atInstant, NO_RIGHT, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+import {
+  atInstant,
+  lasting,
+  NO_RIGHT,
+  oneListener,
+  oneServer,
+  putData,
+  TYPES,
+} from '../../support/server.js';
 
 const SEEDS = 60;
 const BATCHES = 15;
 const LOCKS = ['a', 'b', 'c'];
 const MARKER = 'm';
-const ALL = [...LOCKS, ...LOCKS.map(counterKey), MARKER];
+const BESIDE = [counterKey, queueKey, turnKey, looksKey];
+const ALL = [...LOCKS, ...BESIDE.flatMap((key) => LOCKS.map(key)), MARKER];
 const TOKENS = ['ann', 'ben', 'cat', 'dan'].map((name) => tokenFrom(name, '1'));
-const WATCHERS = [tokenFrom('zoe', '3'), tokenFrom('abe', '4')] as const;
+/** Of mute places. */
+const MUTES = [tokenFrom('zoe', '3'), tokenFrom('abe', '4')].map((token) => token + MUTE_MARK);
+const TICKET = 1_790_000_000_000_001;
+/** Nobody listens to the last client. */
+const LISTENING = TOKENS.slice(0, -1);
 const TTLS = [700_000, 10_000_000, 20_000_000, 20_000_000];
 const GUARD_MS = 50_000_000;
 /** Far ahead of the server's clock: nothing expires by that. */
 const AHEAD_MS = 1e9;
+/** What is set for less than that would run out on a busy machine. */
+const BRIEF_MS = 60_000;
+/** So long that the clocks of a spec pass no end: what is handed over, rests or stops others lives for a second. */
+const MOST_PASSED_MS = RESERVE_MS / 2;
 /** Between two looks in one script, on a busy machine. Lives that differ do so by more. */
 const READING_MS = 60_000;
 const [ANN = '', BEN = '', CAT = ''] = TOKENS;
@@ -59,11 +84,25 @@ const writing = (key: string, token: string, proposal: number): Request =>
   scriptedClaim(over(WRITE, key, true), token, TTL_MS, proposal);
 const taking = (key: string, token: string, wanted = 1): Request =>
   scriptedClaim(over(permits('', wanted), key), token, TTL_MS, 0);
+const looking = (kind: Kind, key: string, token: string): Request => {
+  const terms = { ticket: TICKET, lifeMs: TTL_MS, sentAtMs: 5, ttlMs: TTL_MS, proposal: 0 };
+  return queueing(over(kind, key), token, terms);
+};
+const standingStill = (name: string, source: string, us: number): Script =>
+  atInstant(lasting({ name, source }, BRIEF_MS), us);
+
+/** A vote that was handed over, as it is stored. */
+interface Marked {
+  readonly key: string;
+  readonly token: string;
+  readonly serial: number;
+  readonly ticket: number;
+}
 
 describe('shared batch: on a real server', () => {
   const server = oneServer();
   const listener = oneListener(server);
-  const channels = WATCHERS.map(pushChannel);
+  const channels = LISTENING.map(pushChannel);
   before(() => listener.listenTo(...channels));
 
   const batchOf = (requests: readonly Request[]): Batch => {
@@ -76,7 +115,7 @@ describe('shared batch: on a real server', () => {
   const replyTo = async (requests: readonly Request[], us?: number): Promise<unknown> => {
     const [source = '', ...args] = batchOf(requests).command(true).args;
     await server.redis.select(1);
-    const stopped = us === undefined ? source : atInstant({ name: 'shared-batch', source }, us).source;
+    const stopped = us === undefined ? source : standingStill('shared-batch', source, us).source;
     return server.redis.call('EVAL', [stopped, ...args]);
   };
 
@@ -90,7 +129,7 @@ describe('shared batch: on a real server', () => {
     const replies: unknown[] = [];
     for (const request of requests) {
       const [source = '', ...args] = request.whole().args;
-      const { source: stopped } = atInstant({ name: 'alone', source }, us);
+      const { source: stopped } = standingStill('alone', source, us);
       const reply: unknown = await server.redis.call('EVAL', [stopped, ...args]);
       replies.push(request.isLoneEntry ? entryReplies([request], reply)[0] : reply);
     }
@@ -103,12 +142,23 @@ describe('shared batch: on a real server', () => {
       ALL.map(async (key) => {
         const type = await server.redis.type(key);
         if (type === 'hash') return [key, await server.redis.hgetall(key)];
+        if (type === 'zset') return [key, await server.redis.zrange(key, '0', '-1', 'WITHSCORES')];
         return [key, type === 'string' ? await server.redis.get(key) : type];
       }),
     );
   };
 
-  /** Times left in both databases. The end of a lock is an instant; counters live from their claims on. */
+  /** When the last field of a lock of ours ends, in ms; 0 for something else. */
+  const lastEndOf = async (lock: string): Promise<number> => {
+    if ((await server.redis.type(lock)) !== 'hash') return 0;
+    const texts = Object.values(await server.redis.hgetall(lock));
+    return Math.max(0, ...texts.map((text) => Number(text.split('|')[1] ?? 0)));
+  };
+
+  /**
+   * Times left in both databases: the same keys expire, and no lock before its last field. (Whoever leaves shortens nothing, unless
+   * an entry for that lock counts the ends anew.)
+   */
   const expectSameLives = async (title: string): Promise<void> => {
     const source = `local lives = {}
 for i = 1, #KEYS do
@@ -121,12 +171,18 @@ return lives`;
     const lives = (await server.redis.eval(source, ALL.length, ...ALL)) as [number, number][]; // as PTTL replies
     for (const [i, [alone, together]] of lives.entries()) {
       expect(Math.sign(together), title).to.equal(Math.sign(alone));
-      if (i < LOCKS.length) expect(together, title).to.be.closeTo(alone, READING_MS);
+      const lastEndMs = i < LOCKS.length ? await lastEndOf(LOCKS[i] ?? '') : 0;
+      if (lastEndMs === 0) continue;
+      const leastMs = lastEndMs - Math.floor((await server.micros()) / 1_000) - READING_MS;
+      for (const ms of [alone, together]) expect(ms, title).to.be.at.least(leastMs);
     }
   };
 
   const contentsOf = (fake: FakeMaster): unknown =>
     ALL.map((key) => {
+      const members = fake.members(key);
+      if (members !== WRONG_TYPE && members.length > 0)
+        return [key, members.flatMap(({ name, score }) => [name, String(score)])];
       const fields = fake.fields(key);
       if (fields !== WRONG_TYPE && fields.size > 0) return [key, Object.fromEntries(fields)];
       const text = fake.get(key);
@@ -159,6 +215,20 @@ return lives`;
     if (way === 4) fake.set(lock, WRONG_TYPE);
   };
 
+  /** The votes of the lone entries' database that were handed over. */
+  const markedVotes = async (): Promise<Marked[]> => {
+    await server.redis.select(0);
+    const found: Marked[] = [];
+    for (const key of LOCKS) {
+      if ((await server.redis.type(key)) !== 'hash') continue;
+      for (const [token, text] of Object.entries(await server.redis.hgetall(key))) {
+        const [, , , serial, ticket] = text.split('|');
+        if (ticket !== undefined) found.push({ key, token, serial: Number(serial), ticket: Number(ticket) });
+      }
+    }
+    return found;
+  };
+
   const seen = new Set<string>();
 
   for (let seed = 1; seed <= SEEDS; seed++) {
@@ -180,45 +250,49 @@ return lives`;
         fake.set(MARKER, marker);
       }
       for (let i = 0; i < BATCHES; i++) {
-        us += draw.pick([1, 300, WATCH_MS]) * 1_000;
+        us += draw.pick([1, Math.floor(MOST_PASSED_MS / BATCHES)]) * 1_000;
         fake.clockAheadUs += us - fake.micros();
         if (draw.below(5) === 0) await disturb(draw, fake);
         const isReadWrite = draw.below(2) === 0;
+        const marked = await markedVotes();
         const requests = Array.from({ length: 1 + draw.below(14) }, () =>
-          drawRequest(draw, guardMs, draw.below(8) === 0 ? !isReadWrite : isReadWrite, us),
+          drawRequest(draw, guardMs, draw.below(8) === 0 ? !isReadWrite : isReadWrite, us, marked),
         );
         const title = `batch ${i}`;
         const replies = (await alone(requests, us)).map(inFull);
-        const heard = await listener.heard();
+        const heard = sorted(await listener.heard());
         const raw = await replyTo(requests, us);
         const together = entryReplies(requests, raw).map(inFull);
         expect(together, title).to.deep.equal(replies);
-        expect(await listener.heard(), title).to.deep.equal(heard);
+        expect(sorted(await listener.heard()), title).to.deep.equal(heard);
         expect(await contents(1), title).to.deep.equal(await contents(0));
         await expectSameLives(title);
         expect(await fake.call(batchOf(requests).command(true)), title).to.deep.equal(raw);
-        expect(told.splice(0), title).to.deep.equal(heard);
+        expect(sorted(told.splice(0)), title).to.deep.equal(heard);
         expect(contentsOf(fake), title).to.deep.equal(await contents(1));
-        requests.forEach((request, j) =>
-          seen.add(`${request.operation.letter} ${String(codeOf(replies[j]))}`),
-        );
-        if (heard.length > 0) seen.add('push');
+        const codes = (entryReplies(requests, raw) as unknown[]).map(codeOf);
+        requests.forEach(({ operation }, j) => seen.add(`${operation.letter} ${String(codes[j])}`));
+        for (const text of heard) seen.add(`push ${text.split(' ')[1] ?? ''}`);
       }
     });
   }
 
   it('that met every reply of every kind', () => {
-    const wanted = {
+    const wanted: Readonly<Record<(typeof SHARED_ENTRY)[keyof typeof SHARED_ENTRY], readonly number[]>> = {
       C: [1, 0, 2, -1],
       A: [1, 0, 2, 3, -1],
       E: [1, 0, 2, -1],
+      D: [1, 0, 2, -1],
       P: [1, 0, 2, 5, -1],
       S: [1, 0, 2, 5, -1],
       X: [1, 0, 2, 5, -1],
       L: [1, 0],
+      Q: [6, 1, 0, 2, -1],
+      Y: [1, 0],
     };
+    const letters = ['V', 'G', 'W', 'I', 'H'].map((letter) => `push ${letter}`);
     const all = Object.entries(wanted).flatMap(([letter, codes]) => codes.map((code) => `${letter} ${code}`));
-    expect([...all, 'push'].filter((one) => !seen.has(one))).to.deep.equal([]);
+    expect([...all, ...letters].filter((one) => !seen.has(one))).to.deep.equal([]);
   });
 
   it('all say yes: that many is the whole reply, fencing tokens that were proposed and permit 0 included', async () => {
@@ -317,17 +391,21 @@ return lives`;
     expect([entering.get('hgetall'), entering.get('hset')]).to.deep.equal([1, 30]);
     const staying = await commandsOf(tokens.map((token) => extension(over(READ, 'a'), token, terms)));
     expect([staying.get('hgetall'), staying.get('hset')]).to.deep.equal([1, 30]);
-    const watch = { watcher: WATCHERS[0], rank: 0 };
-    const waiting = scriptedClaim(over(WRITE, 'a'), CAT, TTL_MS, 0, watch);
-    const leaving = await commandsOf([waiting, ...tokens.map((token) => release(over(READ, 'a'), token))]);
-    expect([leaving.get('hgetall'), leaving.get('hdel')]).to.deep.equal([1, 30]);
-    expect(await server.redis.hkeys('a')).to.have.members(['kind', 'watch', ANN]);
+    const leaving = await commandsOf([
+      looking(WRITE, 'a', CAT),
+      ...tokens.map((token) => release(over(READ, 'a'), token)),
+    ]);
+    expect(leaving.get('hgetall')).to.equal(1);
+    expect(await server.redis.hkeys('a')).to.have.members(['kind', ANN]);
+    await listener.heard();
     const again = await asOne([reading('a', BEN), release(over(READ, 'a'), ANN)]);
     expect(again.map(codeOf)).to.deep.equal([0, 1]);
-    expect(await listener.heard()).to.deep.equal([`${channels[0]} f ${WATCHERS[0]} a`]);
+    const heard = await listener.heard();
+    expect(heard.map((text) => text.split(' ', 2).join(' '))).to.deep.equal([`${pushChannel(CAT)} V`]);
+    expect(await server.redis.hkeys('a')).to.have.members(['kind', CAT]);
   });
 
-  it('what leaves between two looks is gone from both: unwatched, watched, and the last one', async () => {
+  it('what leaves between two looks is gone from both: one of several, and the last one', async () => {
     const now = await server.micros();
     const replies = await asOne([
       reading('a', ANN),
@@ -342,15 +420,26 @@ return lives`;
     expect(replies.map(codeOf)).to.deep.equal([1, 1, 1, 0, 1, 1, 1, 1]);
   });
 
-  it('the watcher leaves, and was the last there: the key is free for a lock of another kind', async () => {
-    const watch = { watcher: WATCHERS[0], rank: 0 };
-    await asOne([
-      reading('a', ANN),
-      scriptedClaim(over(WRITE, 'a'), BEN, TTL_MS, 0, watch),
-      release(over(READ, 'a'), ANN),
-    ]);
-    expect(await asOne([release(over(WRITE, 'a'), WATCHERS[0]), taking('a', CAT)])).to.deep.equal([0, 1]);
+  it('one that waits leaves as well, and was the last there: the key is free for a lock of another kind', async () => {
+    await asOne([reading('a', ANN), looking(WRITE, 'a', BEN)]);
+    const leaving = [release(over(WRITE, 'a'), BEN), release(over(READ, 'a'), ANN), taking('a', CAT)];
+    expect(await asOne(leaving)).to.deep.equal([0, 1, 1]);
     expect(await server.redis.hget('a', 'kind')).to.equal('sem1');
+  });
+
+  it('one lock: who is let in by an entry is there for the next ones', async () => {
+    const replies = await asOne([
+      reading('a', ANN),
+      looking(WRITE, 'a', BEN),
+      looking(READ, 'a', CAT),
+      release(over(READ, 'a'), ANN), // lets in the writer
+      reading('a', ANN),
+      release(over(WRITE, 'a'), BEN), // lets in the reader
+      extension(over(READ, 'a'), CAT, { ttlMs: TTL_MS, mayCreate: false }),
+    ]);
+    expect(replies.map(codeOf)).to.deep.equal([1, 0, 0, 1, 0, 1, 1]);
+    expect(await server.redis.hkeys('a')).to.have.members(['kind', CAT]);
+    expect(await server.redis.hget('a', CAT)).to.match(/^r\|\d+\|$/);
   });
 
   it('many that have run out are dropped once', async () => {
@@ -414,14 +503,9 @@ return lives`;
   });
 
   it('a user that may not read all fields: what leaves takes no others with it', async () => {
-    const watch = { watcher: WATCHERS[0], rank: 0 };
-    await asOne([
-      reading('a', ANN),
-      reading('a', BEN),
-      scriptedClaim(over(WRITE, 'a'), CAT, TTL_MS, 0, watch),
-    ]);
+    await asOne([reading('a', ANN), reading('a', BEN), looking(WRITE, 'a', CAT)]);
     expect(await server.without('hgetall', () => asOne([release(over(READ, 'a'), ANN)]))).to.deep.equal([1]);
-    expect(await server.redis.hkeys('a')).to.have.members(['kind', 'watch', BEN]);
+    expect(await server.redis.hkeys('a')).to.have.members(['kind', BEN]);
   });
 
   describe('under a guard', () => {
@@ -469,12 +553,20 @@ return lives`;
   });
 });
 
-function drawRequest(draw: Draw, guardMs: number, isReadWrite: boolean, us: number): Request {
+/** @param marked  what may be yielded */
+function drawRequest(
+  draw: Draw,
+  guardMs: number,
+  isReadWrite: boolean,
+  us: number,
+  marked: readonly Marked[],
+): Request {
   const key = draw.pick(LOCKS);
   const token = draw.pick(TOKENS);
   const ttlMs = draw.pick(TTLS);
   const terms = { ttlMs, mayCreate: draw.below(2) === 0 };
-  const watch = draw.below(3) > 0 ? undefined : { watcher: draw.pick(WATCHERS), rank: draw.below(2) };
+  const ticket = TICKET + draw.below(4);
+  const mute = draw.below(3) > 0 ? '' : mutePlace(draw.pick(MUTES), ticket);
   const of = draw.below(6) === 0 ? 2 : 3;
   const isWriter = draw.below(3) === 0;
   const isFenced = isReadWrite && isWriter && draw.below(3) > 0;
@@ -484,12 +576,14 @@ function drawRequest(draw: Draw, guardMs: number, isReadWrite: boolean, us: numb
       : READ
     : permits(draw.pick(['0', '1', '2', '0,1', '1,2']), 1 + draw.below(2), of);
   const scope = under(guardMs, kind, key, isFenced);
-  const proposal = draw.pick([0, us - 200_000, us, us + 1e9]);
-  switch (draw.below(8)) {
+  const proposal = draw.pick([0, us - 200_000, us, us, us + 1e9]);
+  const lifeMs = draw.pick([TTL_MS, 2 * TTL_MS]);
+  switch (draw.below(13)) {
     case 0:
     case 1:
+      return scriptedClaim(scope, token, ttlMs, proposal, mute);
     case 2:
-      return scriptedClaim(scope, token, ttlMs, proposal, watch);
+      return claimQueued(scope, token, ttlMs, proposal);
     case 3:
       if (!isReadWrite) return aligning(scope, token, draw.pick(['0', '1', '2', '0,1']));
       return acceptance(under(guardMs, WRITE, key, true), token, draw.pick([8, 8, us + 1e6, us + 2e6]));
@@ -497,10 +591,28 @@ function drawRequest(draw: Draw, guardMs: number, isReadWrite: boolean, us: numb
     case 5:
       return extension(scope, token, terms);
     case 6:
-      return undo(scope, draw.pick([...TOKENS, ...WATCHERS]));
+      return extension(isReadWrite ? under(guardMs, DOWNGRADED, key) : scope, token, terms);
+    case 7:
+      return undoQueued(scope, draw.pick([...TOKENS, ...MUTES]), proposal);
+    case 8:
+      return releaseQueued(scope, draw.pick([...TOKENS, ...TOKENS, ...MUTES]), proposal);
+    case 9: {
+      const one = marked.length > 0 ? draw.pick(marked) : { key, token, serial: us, ticket };
+      const serial = draw.below(4) === 0 ? one.serial - 1 : one.serial;
+      const place = { serial, ticket: one.ticket, lifeMs: draw.pick([0, lifeMs, lifeMs]) };
+      const from = under(guardMs, kind, one.key, isFenced);
+      return yielding(from, one.token, { ...place, proposal, rests: draw.below(4) === 0 });
+    }
     default:
-      return release(scope, draw.pick([...TOKENS, ...TOKENS, ...WATCHERS]));
+      return queueing(scope, token, {
+        ...{ ticket, lifeMs, sentAtMs: 1 + draw.below(9), proposal },
+        ttlMs: draw.pick([0, ttlMs, ttlMs]),
+      });
   }
+}
+
+function sorted(texts: readonly string[]): readonly string[] {
+  return [...texts].sort(); // of those that one entry asks for a rest, the order means nothing
 }
 
 /** A fencing token in short is {1, fence, 0}. */

@@ -1,25 +1,26 @@
-/** The scripts of read-write locks and semaphores on a real server: each reply, what is stored, and who is told. */
+/**
+ * The scripts of read-write locks and semaphores on a real server: each reply, and what is stored. Whoever waits, and mute places:
+ * `shared-queue-scripts.spec.ts`.
+ */
 import { expect } from 'chai';
-import { counterKey, gateKey, pushChannel, queueKey, looksKey } from '../../../lib/protocol/keys.js';
+import { counterKey, queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
 import { COUNTER_LIFE_MS, HOLDS } from '../../../lib/protocol/lua/stored.js';
 import { SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { LEAVE, RW_CLAIM, PERMIT_CLAIM, SURVEY_SHARED } from '../../../lib/protocol/lua/scripts.js';
-import { MAX_DROPPED, WATCH_MS } from '../../../lib/protocol/lua/waiting.js';
+import { MAX_DROPPED } from '../../../lib/protocol/lua/waiting.js';
+import type { Letter } from '../../../lib/protocol/operation.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { loneEntry } from '../../support/lone-entries.js';
-import {
-  atInstant,
-  clockAt,
-  NO_RIGHT,
-  oneListener,
-  oneServer,
-  putData,
-  TYPES,
-} from '../../support/server.js';
+import { atInstant, clockAt, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';
 
 const KEY = 'invoice 42';
 const COUNTER = counterKey(KEY);
+const LINE = [KEY, queueKey(KEY), turnKey(KEY), looksKey(KEY)] as const;
+const [, QUEUE, , LOOKS] = LINE;
+/** Of what may let others in. */
+const COUNTED = [...LINE, COUNTER];
+const TICKET = 1_790_000_000_000_001;
 const MARKER = 'quorate:guard';
 const TTL_MS = 600_000;
 const LIFE = COUNTER_LIFE_MS;
@@ -29,31 +30,29 @@ const [ANN, BEN, CAT, DAN] = ['ann', 'ben', 'cat', 'dan'].map((name) => tokenFro
   string,
   string,
 ];
-/** Watchers: the first comes before the second by its secret part, though not by its client's. */
-const [FIRST, SECOND] = [tokenFrom('zoe', '3'), tokenFrom('abe', '4')] as const;
 
 type Reply = readonly number[];
 
 describe('read-write locks and semaphores: scripts on a real server', () => {
   const server = oneServer();
-  const listener = oneListener(server);
   const run = async (script: Script, keys: readonly string[], ...args: (string | number)[]): Promise<Reply> =>
     (await server.run(script, keys, ...args)) as Reply; // what the headers say
   const runLone = async (...args: Parameters<typeof server.runLone>): Promise<Reply> =>
     (await server.runLone(...args)) as Reply; // likewise
 
-  const claim = (role: 'r' | 'w', token: string, watcher = '', rank = 1, ttlMs = TTL_MS): Promise<Reply> =>
-    run(RW_CLAIM, [KEY], token, role, ttlMs, watcher, rank, 0, 0, -1);
-  const read = (token: string, watcher?: string, rank?: number): Promise<Reply> =>
-    claim('r', token, watcher, rank);
-  const write = (token: string, watcher?: string, rank?: number): Promise<Reply> =>
-    claim('w', token, watcher, rank);
+  const claim = (role: 'r' | 'w', token: string, ttlMs = TTL_MS): Promise<Reply> =>
+    run(RW_CLAIM, LINE, token, role, ttlMs, '', 0, 0, -1);
+  const read = (token: string): Promise<Reply> => claim('r', token);
+  const write = (token: string): Promise<Reply> => claim('w', token);
+  /** A writer's, which is counted. */
+  const writeFenced = (token: string, proposal: number, as = RW_CLAIM): Promise<Reply> =>
+    run(as, COUNTED, token, 'w', TTL_MS, '', LIFE, proposal, -1);
   const extend = (role: 'r' | 'w', token: string, create: 0 | 1 = 0, ttlMs = TTL_MS): Promise<Reply> =>
     runLone(loneEntry(SHARED_ENTRY.extend, token, { role, ttl: ttlMs, create }), [KEY]);
-  const take = (token: string, permits = 1, k = 2, watcher = '', rank = 1): Promise<Reply> =>
-    run(PERMIT_CLAIM, [KEY], token, TTL_MS, permits, k, watcher, rank, -1);
-  const settle = (token: string, slots: string, k = 2): Promise<Reply> =>
-    runLone(loneEntry(SHARED_ENTRY.align, token, { slots, permits: k }), [KEY]);
+  const take = (token: string, permits = 1, k = 2, ttlMs = TTL_MS): Promise<Reply> =>
+    run(PERMIT_CLAIM, LINE, token, ttlMs, permits, k, '', -1);
+  const align = (token: string, slots: string, k = 2): Promise<Reply> =>
+    runLone(loneEntry(SHARED_ENTRY.align, token, { slots, permits: k, proposal: 0 }), COUNTED);
   const extendPermits = (
     token: string,
     slots: string,
@@ -66,7 +65,12 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   };
   const accept = (token: string, fence: number): Promise<Reply> =>
     runLone(loneEntry(SHARED_ENTRY.accept, token, { fence, life: LIFE }), [KEY, COUNTER]);
-  const leave = (token: string): Promise<Reply> => run(LEAVE, [KEY], token);
+  const leave = (token: string): Promise<Reply> => run(LEAVE, COUNTED, token, 0);
+  /** It waits for that. */
+  const wait = (token: string, want: string): Promise<unknown> => {
+    const args = { want, ttl: TTL_MS, life: 0, proposal: 0, place: `${TICKET}|${TTL_MS}|0` };
+    return server.runLone(loneEntry(SHARED_ENTRY.queue, token, args), COUNTED);
+  };
   /** Each script that votes. */
   const votes: readonly (() => Promise<Reply>)[] = [
     () => read(ANN),
@@ -74,7 +78,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     () => extend('r', ANN, 1),
     () => accept(ANN, 9),
     () => take(ANN),
-    () => settle(ANN, '0'),
+    () => align(ANN, '0'),
     () => extendPermits(ANN, '0', 1),
   ];
 
@@ -82,19 +86,13 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   /** What stands in the hash beside its kind, without instants. */
   const stored = async (): Promise<Record<string, string>> => {
     const { kind, ...others } = await fields();
-    const known = Object.entries({ ANN, BEN, CAT, DAN, FIRST, SECOND });
-    const nameOf = (token: string): string => known.find(([, one]) => one === token)?.[0] ?? token;
+    const known = Object.entries({ ANN, BEN, CAT, DAN });
     const short = Object.entries(others).map(([name, text]) => {
       const [first = '', , rest = ''] = text.split('|');
-      return [
-        nameOf(name),
-        name === 'watch' ? `${nameOf(first)} ${rest}` : `${first}${rest === '' ? '' : ` of ${rest}`}`,
-      ];
+      const who = known.find(([, token]) => token === name)?.[0] ?? name;
+      return [who, `${first}${rest === '' ? '' : ` of ${rest}`}`] as const;
     });
-    return { ...(kind === undefined ? {} : { kind }), ...Object.fromEntries(short) } as Record<
-      string,
-      string
-    >; // texts all
+    return { ...(kind === undefined ? {} : { kind }), ...Object.fromEntries(short) };
   };
   const endsInMs = async (token: string): Promise<number> => {
     const text = (await fields())[token] ?? '';
@@ -104,18 +102,14 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     const [first = '', , rest = ''] = ((await fields())[name] ?? '').split('|');
     await server.redis.hset(KEY, name, `${first}|1|${rest}`);
   };
-  const listenTo = (...tokens: readonly string[]): Promise<void> =>
-    listener.listenTo(...tokens.map(pushChannel));
   const refused = ([code, ms = 0, last]: Reply, most = TTL_MS): void => {
     expect([code, last]).to.deep.equal([0, 0]);
     expect(ms).to.be.within(1, most);
   };
 
-  beforeEach(() => listenTo(FIRST, SECOND));
-
   describe('read-write', () => {
     it('{1, 0, 0}: readers beside each other, each with its own end; the key lives as long as the last', async () => {
-      expect(await claim('r', ANN, '', 1, 300_000)).to.deep.equal([1, 0, 0]);
+      expect(await claim('r', ANN, 300_000)).to.deep.equal([1, 0, 0]);
       expect(await read(BEN)).to.deep.equal([1, 0, 0]);
       expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r', BEN: 'r' });
       expect(await endsInMs(ANN)).to.be.within(1, 300_000);
@@ -124,7 +118,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     });
 
     it('{0, ms, 0}: a writer beside readers, a reader or a writer beside the writer; ms = the longest', async () => {
-      await claim('r', ANN, '', 1, 300_000);
+      await claim('r', ANN, 300_000);
       await read(BEN);
       const [, ms = 0] = await write(CAT);
       expect(ms).to.be.within(300_001, TTL_MS);
@@ -161,7 +155,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       await read(ANN);
       const endsMs = Number((await fields())[ANN]?.split('|')[1]);
       const writeAt = (ms: number): Promise<Reply> =>
-        run(atInstant(RW_CLAIM, ms * 1_000), [KEY], BEN, 'w', TTL_MS, '', 1, 0, 0, -1);
+        run(atInstant(RW_CLAIM, ms * 1_000), LINE, BEN, 'w', TTL_MS, '', 0, 0, -1);
       expect(await writeAt(endsMs - 1)).to.deep.equal([0, 1, 0]);
       expect(await writeAt(endsMs)).to.deep.equal([1, 0, 0]);
       expect(await stored()).to.deep.equal({ kind: 'rw1', BEN: 'w' });
@@ -169,7 +163,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
 
     it('a claim that is carried out twice is granted twice, and never shortens; it changes no role', async () => {
       await read(ANN);
-      expect(await claim('r', ANN, '', 1, 1_000)).to.deep.equal([1, 0, 0]);
+      expect(await claim('r', ANN, 1_000)).to.deep.equal([1, 0, 0]);
       expect(await endsInMs(ANN)).to.be.above(1_000);
       refused(await write(ANN));
       expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r' });
@@ -177,9 +171,8 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
 
     // what becomes of counters: counter-scripts.spec.ts
     it('{1, fence, us}: the writer is counted, and a fence is accepted once', async () => {
-      const keys = [KEY, COUNTER];
       const before = await server.micros();
-      const [code, fence = 0, us] = await run(RW_CLAIM, keys, ANN, 'w', TTL_MS, '', 1, LIFE, 0, -1);
+      const [code, fence = 0, us] = await writeFenced(ANN, 0);
       expect([code, us]).to.deep.equal([1, fence]);
       expect(fence).to.be.within(before, await server.micros());
       const [no, least = 0, last] = await accept(ANN, fence);
@@ -192,14 +185,10 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       await read(BEN);
       refused(await accept(BEN, fence + 9));
       await leave(BEN);
-      expect(
-        await run(atInstant(RW_CLAIM, fence), keys, CAT, 'w', TTL_MS, '', 1, LIFE, fence, -1),
-      ).to.deep.equal([1, fence + 6, 0]);
-      expect(
-        await run(atInstant(RW_CLAIM, fence), keys, CAT, 'w', TTL_MS, '', 1, LIFE, fence + 6, -1),
-      ).to.deep.equal([1, fence + 7, 0]); // the proposal is where the counter is
+      expect(await writeFenced(CAT, fence, atInstant(RW_CLAIM, fence))).to.deep.equal([1, fence + 6, 0]);
+      expect(await writeFenced(CAT, fence + 6, atInstant(RW_CLAIM, fence))).to.deep.equal([1, fence + 7, 0]); // the proposal is where the counter is
       await server.redis.set(COUNTER, 'no number', 'PX', 200_000);
-      const again = await run(RW_CLAIM, keys, CAT, 'w', TTL_MS, '', 1, LIFE, 0, -1);
+      const again = await writeFenced(CAT, 0);
       expect(again).to.deep.equal([2, HOLDS.counter, 0]);
       expect(await accept(CAT, fence + 20)).to.deep.equal([2, HOLDS.counter, 0]);
       expect(await server.redis.get(COUNTER)).to.equal('no number');
@@ -215,13 +204,12 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await extendAt(endsMs)).to.deep.equal([1, 0, 0]);
     });
 
-    it('extend: never shortens, renews it if it is gone and nobody excludes it, and needs no leave of the watch', async () => {
+    it('extend: never shortens, renews it if it is gone and nobody excludes it, and needs no leave of those who wait', async () => {
       expect(await extend('r', ANN)).to.deep.equal([0, -2, 0]);
       expect(await extend('r', ANN, 1, 900_000)).to.deep.equal([1, 0, 0]);
       expect(await extend('r', ANN, 1, 1_000)).to.deep.equal([1, 0, 0]);
       expect(await endsInMs(ANN)).to.be.within(TTL_MS, 900_000);
-      await write(BEN, FIRST);
-      expect((await stored())['watch']).to.equal('FIRST 1 w');
+      await wait(BEN, 'w');
       expect(await extend('r', ANN)).to.deep.equal([1, 0, 0]);
       expect(await extend('r', CAT, 1)).to.deep.equal([1, 0, 0]);
       refused(await extend('w', BEN, 1), 900_000);
@@ -240,122 +228,13 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       }
     });
 
-    it('extend: a writer that is extended as a reader is one, and waiting readers are sent a push; there is no way back', async () => {
+    it('extend: a writer that is extended as a reader is one; there is no way back', async () => {
       await write(ANN);
-      refused(await read(BEN, FIRST));
-      expect(await listener.heard()).to.deep.equal([]);
+      refused(await read(BEN));
       expect(await extend('r', ANN)).to.deep.equal([1, 0, 0]);
-      expect(await listener.heard()).to.deep.equal([`${pushChannel(FIRST)} f ${FIRST} ${KEY}`]);
       refused(await extend('w', ANN, 1));
-      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r', watch: 'FIRST 1 r' });
-      expect(await read(BEN, FIRST)).to.deep.equal([1, 0, 0]);
+      expect(await read(BEN)).to.deep.equal([1, 0, 0]);
       expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r', BEN: 'r' });
-    });
-  });
-
-  describe('the watch', () => {
-    it('lasts for WATCH_MS, keeps everybody out but the one it names, and ends as that one is let in', async () => {
-      await read(ANN);
-      refused(await write(BEN, FIRST));
-      expect((await stored())['watch']).to.equal('FIRST 1 w');
-      expect(await endsInMs('watch')).to.be.within(1, WATCH_MS);
-      const reply = await read(CAT);
-      refused(reply, WATCH_MS);
-      expect(await read(ANN)).to.deep.equal([1, 0, 0]); // it is in already
-      await leave(ANN);
-      expect(await listener.heard()).to.deep.equal([`${pushChannel(FIRST)} f ${FIRST} ${KEY}`]);
-      refused(await read(CAT), WATCH_MS);
-      expect(await write(DAN, FIRST)).to.deep.equal([1, 0, 0]); // another token of the same claimant
-      expect(await stored()).to.deep.equal({ kind: 'rw1', DAN: 'w' });
-    });
-
-    it('has run out: nobody is kept out, and another may watch', async () => {
-      await read(ANN);
-      await write(BEN, FIRST);
-      await expire('watch');
-      expect(await read(CAT)).to.deep.equal([1, 0, 0]);
-      refused(await write(DAN, SECOND, 1));
-      expect((await stored())['watch']).to.equal('SECOND 1 w');
-    });
-
-    it('has run out: the same may watch again', async () => {
-      await read(ANN);
-      await write(BEN, FIRST);
-      await expire('watch');
-      refused(await write(BEN, FIRST));
-      expect((await stored())['watch']).to.equal('FIRST 1 w');
-    });
-
-    it('a lower rank comes first, then the lower secret, whatever the client is called', async () => {
-      await read(ANN);
-      await write(BEN, SECOND);
-      await write(CAT, FIRST);
-      expect((await stored())['watch']).to.equal('FIRST 1 w');
-      await write(BEN, SECOND);
-      expect((await stored())['watch']).to.equal('FIRST 1 w');
-      await write(BEN, SECOND, 0);
-      expect((await stored())['watch']).to.equal('SECOND 0 w');
-      await write(CAT, FIRST, 1);
-      expect((await stored())['watch']).to.equal('SECOND 0 w');
-      await write(CAT, FIRST, 0);
-      expect((await stored())['watch']).to.equal('FIRST 0 w');
-    });
-
-    it('one that comes before the watcher and has nobody in its way comes in', async () => {
-      await read(ANN);
-      await write(BEN, SECOND);
-      expect(await read(CAT, FIRST)).to.deep.equal([1, 0, 0]);
-      expect((await stored())['watch']).to.equal('SECOND 1 w');
-    });
-
-    it('is sent a push only when its claim could succeed: a writer after the last reader, a reader after the writer', async () => {
-      await read(ANN);
-      await read(BEN);
-      await write(CAT, FIRST);
-      await leave(ANN);
-      expect(await listener.heard()).to.deep.equal([]);
-      await leave(BEN);
-      expect(await listener.heard()).to.have.length(1);
-      await leave(BEN); // it was gone
-      expect(await listener.heard()).to.deep.equal([]);
-    });
-
-    it('goes with the one that watches; the key goes with it where nobody holds anything', async () => {
-      await read(ANN);
-      await write(BEN, FIRST);
-      expect(await leave(FIRST)).to.deep.equal([0, -2, 0]);
-      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r' });
-      await write(BEN, FIRST);
-      await leave(ANN);
-      await leave(FIRST);
-      expect(await server.redis.exists(KEY)).to.equal(0);
-    });
-
-    it('does not keep the key for longer than the one that was let in', async () => {
-      await read(ANN);
-      await write(BEN, FIRST);
-      await server.redis.hset(KEY, 'watch', `${FIRST}|${Number.MAX_SAFE_INTEGER}|1 w`);
-      await leave(ANN);
-      expect(await write(BEN, FIRST)).to.deep.equal([1, 0, 0]);
-      expect(await server.redis.pttl(KEY)).to.be.within(1, TTL_MS);
-    });
-
-    it('a user that may not publish releases all the same', async () => {
-      await read(ANN);
-      await write(BEN, FIRST);
-      expect(await server.without('publish', () => leave(ANN))).to.deep.equal([1, -2, 0]);
-      expect(await stored()).to.deep.equal({ kind: 'rw1', watch: 'FIRST 1 w' });
-    });
-
-    it('a user that may not publish extends a writer as a reader, and gives up permits, all the same', async () => {
-      await write(ANN);
-      await read(BEN, FIRST);
-      expect(await server.without('publish', () => extend('r', ANN))).to.deep.equal([1, 0, 0]);
-      await server.redis.del(KEY);
-      await take(ANN, 2);
-      await take(BEN, 1, 2, FIRST);
-      expect(await server.without('publish', () => settle(ANN, '0'))).to.deep.equal([1, 0, 0, 0]);
-      expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2', watch: 'FIRST 1 1/2' });
     });
   });
 
@@ -372,7 +251,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     });
 
     it('{0, ms, 0}: ms is the shortest time left; what has run out is free', async () => {
-      await run(PERMIT_CLAIM, [KEY], ANN, 300_000, 1, 2, '', 1, -1);
+      await take(ANN, 1, 2, 300_000);
       await take(BEN);
       const [, ms = 0] = await take(CAT);
       expect(ms).to.be.within(1, 300_000);
@@ -387,29 +266,24 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(ms).to.be.within(1, TTL_MS);
       expect((await extendPermits(BEN, '1', 1, 2)).filter((_, i) => i !== 1)).to.deep.equal([5, 3]);
       await server.redis.hset(KEY, BEN, (await fields())[ANN]?.replace(/^0(.*)3$/, '1$12') ?? '');
-      expect((await settle(BEN, '0', 2)).filter((_, i) => i !== 1)).to.deep.equal([5, 3]);
+      expect((await align(BEN, '0', 2)).filter((_, i) => i !== 1)).to.deep.equal([5, 3]);
       await expire(ANN);
       expect(await take(CAT, 1, 2)).to.deep.equal([1, 0, 0, 0]);
     });
 
-    it('align: exactly these permits from here on, and the watcher is sent a push for those that are free now', async () => {
+    it('align: exactly these permits from here on, as often as it comes; nothing where the token is not', async () => {
       await take(ANN, 2, 3);
       expect(await take(BEN, 1, 3)).to.deep.equal([1, 0, 0, 2]);
-      refused(await take(CAT, 1, 3, FIRST));
       await leave(ANN);
-      await listener.heard();
-      expect(await settle(BEN, '0', 3)).to.deep.equal([1, 0, 0, 0]);
-      expect(await listener.heard()).to.have.length(1);
-      expect(await settle(BEN, '0', 3)).to.deep.equal([1, 0, 0, 0]);
-      expect(await listener.heard()).to.deep.equal([]);
-      expect(await settle(DAN, '1', 3)).to.deep.equal([0, -2, 0]);
-      expect((await stored())['BEN']).to.equal('0 of 3');
+      for (let i = 0; i < 2; i++) expect(await align(BEN, '0', 3)).to.deep.equal([1, 0, 0, 0]);
+      expect(await align(DAN, '1', 3)).to.deep.equal([0, -2, 0]);
+      expect(await stored()).to.deep.equal({ kind: 'sem1', BEN: '0 of 3' });
     });
 
     it("align: another's permit is not given, and the permits that were held instead are given up", async () => {
       await take(ANN);
       await take(BEN);
-      refused(await settle(BEN, '0'));
+      refused(await align(BEN, '0'));
       expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
     });
 
@@ -436,64 +310,17 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
     });
 
-    it('the watcher is sent a push when there are as many free as it wants, and not before', async () => {
-      await take(ANN, 1, 3);
-      await take(BEN, 1, 3);
-      await take(CAT, 1, 3);
-      refused(await take(DAN, 2, 3, FIRST));
-      await leave(ANN);
-      expect(await listener.heard()).to.deep.equal([]);
-      refused(await take(ANN, 1, 3), WATCH_MS);
-      await leave(BEN);
-      expect(await listener.heard()).to.have.length(1);
-      expect(await take(DAN, 2, 3, FIRST)).to.deep.equal([1, 0, 0, 0, 1]);
-    });
-
-    it('the watcher is sent a push as soon as one is free, however many others hold one', async () => {
-      for (const holder of [ANN, BEN, CAT]) await take(holder, 1, 3);
-      refused(await take(DAN, 1, 3, FIRST));
-      await leave(ANN);
-      expect(await listener.heard()).to.have.length(1);
-      expect(await take(DAN, 1, 3, FIRST)).to.deep.equal([1, 0, 0, 0]);
-    });
-
-    it('the watcher is sent no push while holders use another number of permits than its claim', async () => {
-      await take(ANN, 1, 3);
-      await take(BEN, 1, 3);
-      expect((await take(DAN, 1, 2, FIRST))[0]).to.equal(5);
-      await leave(ANN);
-      expect(await listener.heard()).to.deep.equal([]);
-      await leave(BEN);
-      expect(await listener.heard()).to.have.length(1);
-      expect(await take(DAN, 1, 2, FIRST)).to.deep.equal([1, 0, 0, 0]);
-    });
-
-    it('extend: of the same permits sends no push, though another permit is free by now', async () => {
-      await take(ANN);
-      await take(BEN);
-      refused(await take(CAT, 1, 2, FIRST));
-      await expire(BEN);
-      expect(await extendPermits(ANN, '0')).to.deep.equal([1, 0, 0]);
-      expect(await listener.heard()).to.deep.equal([]);
-    });
-
-    it('extend: the watcher is sent a push for the permits that it gives up, whether it gets the others or not', async () => {
+    it('extend: what else it has here is given up, whether it gets these or not', async () => {
       for (const [slots, isTaken] of [
         ['0', false],
         ['1', true],
       ] as const) {
         await server.redis.flushall();
-        await take(ANN, 1, 3);
-        await take(BEN, 1, 3);
-        await take(CAT, 1, 3);
-        refused(await take(DAN, 1, 3, FIRST));
+        for (const holder of [ANN, BEN, CAT]) await take(holder, 1, 3);
         if (!isTaken) await expire(ANN);
-        await listener.heard();
         const [code] = await extendPermits(CAT, slots, 0, 3);
-        expect([code, await listener.heard()], slots).to.deep.equal([
-          isTaken ? 0 : 1,
-          [`${pushChannel(FIRST)} f ${FIRST} ${KEY}`],
-        ]);
+        expect(code).to.equal(isTaken ? 0 : 1);
+        expect((await stored())['CAT']).to.equal(isTaken ? undefined : '0 of 3');
       }
     });
   });
@@ -531,20 +358,36 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   });
 
   it('guard: a quarantined master gives nothing; leaving is always possible', async () => {
-    const keys = [KEY, MARKER];
+    const line = [...LINE, MARKER];
     const quarantined = ([code, ms]: Reply): void => {
       expect(code).to.equal(-1);
       expect(ms).to.be.within(1, 60_000);
     };
-    const { accept: accepting, align, extend: extending, extendPermits: extendingPermits } = SHARED_ENTRY;
-    const args = { role: 'r', ttl: TTL_MS, create: 1, fence: 9, life: LIFE, slots: '0', permits: 2 };
-    const guarded = { ...args, guard: 60_000 };
-    quarantined(await run(RW_CLAIM, keys, ANN, 'r', TTL_MS, '', 1, 0, 0, 60_000));
-    quarantined(await runLone(loneEntry(accepting, ANN, guarded), [KEY, COUNTER, MARKER]));
-    quarantined(await run(PERMIT_CLAIM, keys, ANN, TTL_MS, 1, 2, '', 1, 60_000));
-    for (const letter of [extending, align, extendingPermits])
-      quarantined(await runLone(loneEntry(letter, ANN, guarded), keys));
-    expect(await run(RW_CLAIM, keys, ANN, 'r', TTL_MS, '', 1, 0, 0, 50_000)).to.deep.equal([-2, 60_000, 0]);
+    const place = `${TICKET}|${TTL_MS}|0`;
+    const args = {
+      role: 'r',
+      want: 'r',
+      ttl: TTL_MS,
+      create: 1,
+      fence: 9,
+      life: LIFE,
+      slots: '0',
+      permits: 2,
+    };
+    const guarded = { ...args, proposal: 0, place, guard: 60_000 };
+    quarantined(await run(RW_CLAIM, line, ANN, 'r', TTL_MS, '', 0, 0, 60_000));
+    quarantined(await run(PERMIT_CLAIM, line, ANN, TTL_MS, 1, 2, '', 60_000));
+    const entries: readonly (readonly [letter: Letter, keys: readonly string[]])[] = [
+      [SHARED_ENTRY.accept, [KEY, COUNTER]],
+      [SHARED_ENTRY.extend, [KEY]],
+      [SHARED_ENTRY.extendPermits, [KEY]],
+      [SHARED_ENTRY.align, COUNTED],
+      [SHARED_ENTRY.downgrade, COUNTED],
+      [SHARED_ENTRY.queue, COUNTED],
+    ];
+    for (const [letter, keys] of entries)
+      quarantined(await runLone(loneEntry(letter, ANN, guarded), [...keys, MARKER]));
+    expect(await run(RW_CLAIM, line, ANN, 'r', TTL_MS, '', 0, 0, 50_000)).to.deep.equal([-2, 60_000, 0]);
     expect(await leave(ANN)).to.deep.equal([0, -2, 0]);
   });
 
@@ -553,29 +396,27 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     expect(await server.redis.dbsize()).to.equal(0);
   });
 
-  it('survey: fields as they are, the queue of the gate, and something else', async () => {
-    const keys = [KEY, gateKey(KEY), queueKey(gateKey(KEY)), looksKey(gateKey(KEY))];
-    expect(await server.run(SURVEY_SHARED, keys)).to.deep.include.ordered.members([0, -2]);
+  const survey = async (): Promise<unknown[]> =>
+    (await server.run(SURVEY_SHARED, [KEY, QUEUE, LOOKS])) as unknown[];
+
+  it('survey: fields as they are, who waits, and something else', async () => {
+    expect(await survey()).to.deep.include.ordered.members([0, -2]);
     await read(ANN);
-    await server.redis.set(gateKey(KEY), BEN);
-    await server.redis.zadd(queueKey(gateKey(KEY)), 1, CAT, 2, DAN);
+    await server.redis.zadd(QUEUE, 1, CAT, 2, DAN);
     const beforeMs = Math.floor((await server.micros()) / 1_000);
-    const [code, ms, now, all, ...line] = (await server.run(SURVEY_SHARED, keys)) as unknown[];
-    expect([code, line]).to.deep.equal([1, [BEN, 2, [CAT, DAN]]]);
+    const [code, ms, now, all, ...line] = await survey();
+    expect([code, line]).to.deep.equal([1, [2, [CAT, DAN]]]);
     expect(ms).to.be.within(1, TTL_MS);
     expect(now).to.be.within(beforeMs, (await server.micros()) / 1_000);
     expect(all).to.include.members(['kind', 'rw1', ANN]);
     await server.redis.set(KEY, BEN);
-    expect(((await server.run(SURVEY_SHARED, keys)) as unknown[])[0]).to.equal(2);
+    expect((await survey())[0]).to.equal(2);
   });
 
-  for (const type of TYPES) {
-    it(`survey: a ${type} for the gate, or for its queue: nobody is there`, async () => {
-      const keys = [KEY, gateKey(KEY), queueKey(gateKey(KEY)), looksKey(gateKey(KEY))];
-      for (const key of keys.slice(1))
-        if (type !== 'zset' || key === gateKey(KEY)) await putData(server.redis, key, type);
-      const reply = (await server.run(SURVEY_SHARED, keys)) as unknown[];
-      expect(reply.slice(3)).to.deep.equal([[], '', 0, []]);
+  for (const type of TYPES.filter((one) => one !== 'zset')) {
+    it(`survey: a ${type} for the queue: nobody waits`, async () => {
+      await putData(server.redis, QUEUE, type);
+      expect((await survey()).slice(3)).to.deep.equal([[], 0, []]);
     });
   }
 
@@ -589,28 +430,19 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       await read(BEN);
       const before = await fields();
       for (const vote of votes) await denied('hgetall', vote);
-      await denied('hgetall', () =>
-        server.run(SURVEY_SHARED, [KEY, gateKey(KEY), queueKey(gateKey(KEY)), looksKey(gateKey(KEY))]),
-      );
+      await denied('hgetall', survey);
       await denied('hdel', () => leave(BEN));
       expect(await fields()).to.deep.equal(before);
     });
 
-    it('leave, -hgetall: others keep what they hold, though somebody watches', async () => {
-      await read(ANN);
-      await read(BEN);
-      await write(CAT, FIRST);
-      expect(await server.without('hgetall', () => leave(ANN))).to.deep.equal([1, -2, 0]);
-      expect(await stored()).to.deep.equal({ kind: 'rw1', BEN: 'r', watch: 'FIRST 1 w' });
-    });
-
-    for (const command of ['hlen', 'del', 'hexists', 'hgetall']) {
-      it(`leave, -${command}: the vote goes all the same`, async () => {
-        for (const watcher of ['', FIRST]) {
-          await write(ANN);
-          await write(BEN, watcher);
+    for (const command of ['hlen', 'del', 'exists', 'hgetall', 'zrem', 'zrange', 'publish', 'time']) {
+      it(`leave, -${command}: the vote goes all the same, and others keep theirs; also where somebody waits`, async () => {
+        for (const isAwaited of [false, true]) {
+          await read(ANN);
+          await read(BEN);
+          if (isAwaited) await wait(CAT, 'w');
           expect(await server.without(command, () => leave(ANN))).to.deep.equal([1, -2, 0]);
-          expect(await stored()).not.to.have.property('ANN');
+          expect(await stored()).to.deep.equal({ kind: 'rw1', BEN: 'r' });
           await server.redis.flushall();
         }
       });

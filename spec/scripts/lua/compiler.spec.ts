@@ -55,6 +55,7 @@ const PROGRAMS = [
   "local ok, why = pcall(function() error('E') end) return tostring(ok) .. type(why)",
   "return (nil and 1 or 'no') .. (false or 'b') .. tostring(nil and 1) .. (0 and 'true')",
   'return math.max(1, 3, 2) .. math.min(2, 1) .. math.floor(-1.5) .. math.ceil(-1.5) .. math.abs(-2)',
+  "local t = {3, 1, 2} table.sort(t, function(one, other) return one > other end) return table.concat(t, ',')",
   "return table.concat({unpack({'a', 'b', 'c'}, 2)}, ',') .. tostring(next({})) .. type({})",
   "local new, this = 'a', 'b' local function delete(class) return class end return delete(new) .. this",
 ];

@@ -113,6 +113,11 @@ export class Checker {
   /** A lease was granted, to an acquisition that began then. */
   granted(client: SimulatedClient, lease: Lease, beginning: Beginning): void {
     this.#hold(client, lease);
+    this.grantedShared(client, lease, beginning);
+  }
+
+  /** The same, of a lock that several may hold. */
+  grantedShared(client: SimulatedClient, lease: Lease, beginning: Beginning): void {
     const sentAtMs = this.#tokens.get(lease.token)?.firstSentMs ?? this.#world.nowMs;
     if (!this.#isBeyond) {
       const hasYielded = this.#votes.yieldedBy(lease.token);

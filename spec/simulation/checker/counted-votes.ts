@@ -5,8 +5,8 @@
 import type { Lease } from '../../../lib/lease/public.js';
 import { quorumOf } from '../../../lib/protocol/quorum.js';
 import { driftMs } from '../../../lib/protocol/validity.js';
-import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import { isOf } from '../../support/marks.js';
+import { sharedVotes } from '../../support/shared-votes.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { validUntilMsOf } from '../../support/insides.js';
 import type { SimulatedClient } from '../world/client.js';
@@ -58,16 +58,13 @@ export class CountedVotes {
     const [aheadMs, suspendedMs] = [nowMs - client.monotonicMs(), client.suspendedMs];
     const faults: string[] = [];
     for (const resource of lease.resources) {
-      if (this.servers.some((server) => server.get(resource) === WRONG_TYPE)) continue; // a shared lock
+      const leftMs = remainingOf(lease.token, resource, this.servers);
       const voters = this.servers.filter(
-        (server) =>
-          isOf(lease.token, server.get(resource)) &&
-          server.pttl(resource) >= untilMs - nowMs &&
-          !hasYielded(server, resource),
+        (server) => leftMs(server) >= untilMs - nowMs && !hasYielded(server, resource),
       );
       // a vote of before its claim may have lived long enough by its master's clock, and not by true time
       const surelyMs = untilMs - nowMs + SURE * driftMs(lease.ttlMs, DRIFT_FACTOR);
-      const sure = voters.filter((server) => server.pttl(resource) >= surelyMs);
+      const sure = voters.filter((server) => leftMs(server) >= surelyMs);
       const terms = { client, lease, resource, sentAtMs, untilMs, aheadMs, suspendedMs, voters: sure };
       this.#counting.add(terms);
       const enough = this.servers.filter((server) => voters.includes(server) || this.#hasLost(terms, server));
@@ -117,7 +114,8 @@ export class CountedVotes {
   }
 
   #keeps({ lease, resource, sentAtMs }: Counting, server: MemoryServer): boolean {
-    return isOf(lease.token, server.get(resource)) || this.#hasLost({ sentAtMs }, server);
+    const isThere = remainingOf(lease.token, resource, this.servers)(server) > -Infinity;
+    return isThere || this.#hasLost({ sentAtMs }, server);
   }
 
   #hasLost({ sentAtMs }: Pick<Counting, 'sentAtMs'>, server: MemoryServer): boolean {
@@ -127,4 +125,27 @@ export class CountedVotes {
   #drop(isMeant: (counting: Counting) => boolean): void {
     for (const counting of this.#counting) if (isMeant(counting)) this.#counting.delete(counting);
   }
+}
+
+/**
+ * How long each master keeps that token's vote, in ms; −∞ if it has none. Of permits, those that most masters gave are the
+ * lease's: another set is not counted.
+ */
+function remainingOf(
+  token: string,
+  resource: string,
+  servers: readonly MemoryServer[],
+): (server: MemoryServer) => number {
+  const own = new Map(
+    servers.map((server) => [server, sharedVotes(server, resource)?.find((vote) => vote.token === token)]),
+  );
+  const sets = [...own.values()].flatMap((vote) => (vote === undefined ? [] : [vote.what]));
+  const countOf = (what: string): number => sets.filter((other) => other === what).length;
+  const isPermits = sets.some((what) => /\d/.test(what));
+  const most = Math.max(0, ...sets.map(countOf));
+  return (server) => {
+    const vote = own.get(server);
+    if (vote !== undefined) return isPermits && countOf(vote.what) < most ? -Infinity : vote.remainingMs;
+    return isOf(token, server.get(resource)) ? server.pttl(resource) : -Infinity;
+  };
 }

@@ -12,6 +12,8 @@ import { queueKey } from '../../../lib/protocol/keys.js';
 import { quorumOf } from '../../../lib/protocol/quorum.js';
 import { publicPart, tokenIn } from '../../../lib/runtime/random.js';
 import { lockBeside } from '../../support/entries.js';
+import type { MemoryServer } from '../../../lib/testing/master/server.js';
+import { placesAt, sharedVotes } from '../../support/shared-votes.js';
 
 /** A push may be lost, and the first in the queue looks by itself after 2 s. Seeds come to 0.9 s. */
 const LONGEST_IDLE_MS = 2_250;
@@ -75,6 +77,12 @@ export class ServiceClock {
   #isIdle(lock: string): boolean {
     const { places, players } = this.#stage;
     const quorum = quorumOf(places.length);
+    if (
+      places.some(
+        ({ server }) => server.isUp && (sharedVotes(server, lock) !== undefined || isWanted(server, lock)),
+      )
+    )
+      return players.some((player) => this.#couldComeIn(player, lock));
     const owners = places.map((place) => ownerOf(place, lock));
     const votes = new Map<string, number>();
     for (const owner of owners) if (owner !== undefined) votes.set(owner, (votes.get(owner) ?? 0) + 1);
@@ -87,6 +95,32 @@ export class ServiceClock {
       });
       return given.length >= quorum;
     });
+  }
+
+  /**
+   * A shared lock: the player is the first that waits at a quorum of masters, where nothing is in its way but votes of the
+   * living that are of no use, and those votes that it has.
+   */
+  #couldComeIn(player: Player, lock: string): boolean {
+    if (!isRunning(player)) return false;
+    const { places } = this.#stage;
+    const quorum = quorumOf(places.length);
+    const counts = new Map<string, number>();
+    const votes = places.map(({ server }) => (server.isUp ? (sharedVotes(server, lock) ?? []) : []));
+    for (const { token } of votes.flat()) counts.set(token, (counts.get(token) ?? 0) + 1);
+    const own = [...counts].find(([token]) => nameOf(token) === player.client.name);
+    if (own !== undefined && own[1] >= quorum) return false;
+    const given = places.filter(({ server }, i) => {
+      if (!this.#reaches(player, i)) return false;
+      if (votes[i]?.some(({ token }) => nameOf(token) === player.client.name) === true) return true;
+      const [first] = placesAt(server, lock);
+      if (first === undefined || nameOf(first.token) !== player.client.name || first.isMute) return false;
+      return votes[i]?.every(({ token, what }) => {
+        const isInTheWay = first.want !== 'r' || what === 'w';
+        return !isInTheWay || ((counts.get(token) ?? 0) < quorum && this.#gives(token, i));
+      });
+    });
+    return given.length >= quorum;
   }
 
   /** The master could give its vote to a waiter: nobody has it, or one that lives, and yields it if it is of no use. */
@@ -149,6 +183,11 @@ export class ServiceClock {
 export function clockOfService(stage: Stage): ServiceClock {
   const fail = (text: string): void => stage.checker.fail('service', text);
   return new ServiceClock(stage, { limitMs: LONGEST_IDLE_MS, calmMs: CALM_MS, fail });
+}
+
+/** Whether somebody waits there for a shared lock. */
+function isWanted(server: MemoryServer, lock: string): boolean {
+  return server.isUp && placesAt(server, lock).some(({ want }) => want !== undefined);
 }
 
 function ownerOf({ server }: Place, lock: string): string | undefined {

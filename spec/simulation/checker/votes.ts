@@ -6,7 +6,9 @@ import type { Command } from '../../../lib/redis/transport.js';
 import { type Entry, entriesOf, type EntryKind, isBatch, locksOf } from '../../support/entries.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { FenceFault, Fences } from './fences.js';
+import { FRESH_MS, MUTE_MS } from '../../../lib/protocol/lua/waiting.js';
 import { markedFor } from '../../support/marks.js';
+import { placesAt, type SharedVote, sharedVotes } from '../../support/shared-votes.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 
 /** A violation by a server. */
@@ -14,6 +16,7 @@ export type Fault = FenceFault | readonly [property: 'votes' | 'fairness', text:
 
 /** What accepts a fencing token for a grant. */
 const COUNTING: ReadonlySet<EntryKind> = new Set(['claim', 'accept', 'rw-claim', 'rw-accept']);
+const CLAIMS: ReadonlySet<EntryKind> = new Set(['claim', 'rw-claim', 'permit-claim']);
 /**
  * How many requests may find a reservation that was yielded: their answers and the yields may be lost one after another.
  */
@@ -27,6 +30,8 @@ export class Votes {
   /** How many requests have found each reservation since its owner last sent a yield for it. */
   readonly #yielded = new Map<string, number>();
   readonly #fences: Fences;
+  /** Since when each waiter has had its place, in µs of the master's clock, by master and lock. */
+  readonly #waitingSince = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(fences: Fences) {
     this.#fences = fences;
@@ -41,11 +46,49 @@ export class Votes {
 
   /** A server has carried out a command. */
   carriedOut(server: MemoryServer, command: Command, reply: unknown): readonly Fault[] {
-    if (!isBatch(command)) return entriesOf(command).flatMap((entry) => this.#executed(server, entry, reply));
+    const entries = entriesOf(command);
+    const passes = [...new Set(entries.flatMap(locksOf))].flatMap((lock) => this.#passedAt(server, lock));
+    if (!isBatch(command))
+      return [...passes, ...entries.flatMap((entry) => this.#executed(server, entry, reply))];
     const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
-    return entriesOf(command).flatMap((entry, i) =>
+    const faults = entries.flatMap((entry, i) =>
       this.#executed(server, entry, inFull(entry, replies[i] ?? 1)),
     );
+    return [...passes, ...faults];
+  }
+
+  /**
+   * Nobody is let in to a shared lock past one who waits in front and has looked lately (protocol C5). A place counts from the
+   * instant at which it was seen first.
+   */
+  #passedAt(server: MemoryServer, lock: string): readonly Fault[] {
+    const places = placesAt(server, lock);
+    const nowUs = server.micros();
+    const before = this.#waitingSince.get(`${server.name} ${lock}`);
+    const since = new Map(places.map(({ token }) => [token, before?.get(token) ?? nowUs]));
+    if (since.size > 0) this.#waitingSince.set(`${server.name} ${lock}`, since);
+    else this.#waitingSince.delete(`${server.name} ${lock}`);
+    const votes = sharedVotes(server, lock) ?? [];
+    const marked = votes.filter(({ mark }) => mark !== undefined && mark.serial === this.#latest(votes));
+    return places.flatMap(({ isMute, lookedAtUs = -Infinity, ticket, token }): Fault[] => {
+      const sinceUs = since.get(token) ?? nowUs;
+      if (votes.some((vote) => vote.token === token)) return [];
+      const freshMs = isMute ? MUTE_MS : FRESH_MS;
+      const passing = marked.find(
+        ({ mark }) =>
+          mark !== undefined &&
+          mark.ticket > ticket &&
+          mark.serial > sinceUs &&
+          lookedAtUs <= mark.serial &&
+          mark.serial - lookedAtUs <= freshMs * 1_000,
+      );
+      if (passing === undefined) return [];
+      return [['fairness', `${passing.token} was let in to ${lock} on ${server.name}, past ${token}`]];
+    });
+  }
+
+  #latest(votes: readonly SharedVote[]): number {
+    return Math.max(-Infinity, ...votes.map(({ mark }) => mark?.serial ?? -Infinity));
   }
 
   #executed(server: MemoryServer, entry: Entry, reply: unknown): readonly Fault[] {
@@ -57,9 +100,10 @@ export class Votes {
       return [...faults, ...this.#onQueue(server, entry, [code ?? 0, amount])];
     }
     if (kind === 'yield' && reply === 1) return this.#onYield(server, entry);
-    if (code !== 1 || !COUNTING.has(kind)) return [];
-    const faults = kind === 'claim' ? this.#onClaim(server, entry) : [];
-    return amount === 0 ? faults : [...faults, ...this.#onFence(server, entry, amount)];
+    if (code !== 1) return [];
+    const faults = CLAIMS.has(kind) ? this.#onClaim(server, entry) : [];
+    if (amount === 0 || !COUNTING.has(kind)) return faults;
+    return [...faults, ...this.#onFence(server, entry, amount)];
   }
 
   /** A server tells a waiter: a vote that is handed over directly was counted. */
@@ -72,6 +116,9 @@ export class Votes {
   /** @returns whether that token has sent a yield for the vote that it has there, and has not claimed it since */
   yieldedBy(token: string): (server: MemoryServer, key: string) => boolean {
     return (server, key) => {
+      const shared = sharedVotes(server, key)?.find((vote) => vote.token === token);
+      if (shared !== undefined)
+        return this.#yielded.has(`${server.name} ${key} ${token} ${shared.mark?.serial}`);
       if (server.get(key) !== markedFor(token)) return false; // a yield that comes now leaves it
       const turn = server.get(turnKey(key));
       const [serial, named] = typeof turn === 'string' ? turn.split('|') : [];
@@ -102,7 +149,9 @@ export class Votes {
     if (code === 0) this.lines.places++;
     const [key = ''] = locksOf(entry);
     const { token } = entry;
-    if (server.get(key) !== token) this.#claimed.get(server)?.delete(`${key} ${token}`);
+    const shared = sharedVotes(server, key)?.find((vote) => vote.token === token);
+    const isTouched = shared === undefined ? server.get(key) === token : shared.mark === undefined;
+    if (!isTouched) this.#claimed.get(server)?.delete(`${key} ${token}`);
     const name = reservation(server, entry, serial);
     const looks = code === 1 || code === 6 ? this.#yielded.get(name) : undefined;
     if (looks === undefined) return [];

@@ -12,7 +12,6 @@ import {
   again,
   ALONE,
   closing,
-  downgrading,
   extending,
   FOR_LONG,
   holdOn,
@@ -25,11 +24,10 @@ import {
   type Program,
   reentering,
   RESOURCE,
-  SHARED,
-  sharedTurn,
   standing,
   turns,
 } from './programs.js';
+import { SHARED_SCENARIOS } from './shared-worlds.js';
 
 /** What those who live do when nothing is wrong any more. */
 export type SmallEnding = (stage: Stage, living: readonly Player[], checkers: Checkers) => Promise<void>;
@@ -81,7 +79,7 @@ function save({ places }: Stage): void {
   for (const { server } of places) server.save();
 }
 
-interface Scenario extends Omit<SmallWorld, 'masters' | 'delays'> {
+export interface Scenario extends Omit<SmallWorld, 'masters' | 'delays'> {
   readonly masters: readonly number[];
   readonly delays?: readonly Delay[];
 }
@@ -169,33 +167,7 @@ const SCENARIOS: readonly Scenario[] = [
     options: GUARD,
     prepare: save,
   },
-  {
-    name: 'semaphore',
-    masters: [2, 3],
-    about: 'one wants a permit of two, twice, and so does the other, once',
-    programs: [sharedTurn(SHARED.onePermit, SHARED.onePermit), sharedTurn(SHARED.onePermit)],
-    faults: [...USUAL, 'unplug'],
-    permits: SHARED.permits,
-    acquire: ({ redlock }, options) => SHARED.allPermits.acquire(redlock, options),
-  },
-  {
-    name: 'permits',
-    masters: [3],
-    about: 'the same, with messages that overtake one another and no faults',
-    programs: [sharedTurn(SHARED.onePermit, SHARED.onePermit), sharedTurn(SHARED.onePermit)],
-    faults: [],
-    delays: ['next'],
-    permits: SHARED.permits,
-    acquire: ({ redlock }, options) => SHARED.allPermits.acquire(redlock, options),
-  },
-  {
-    name: 'readers',
-    masters: [2, 3],
-    about: 'a writer that goes on as a reader, and a reader',
-    programs: [downgrading(SHARED.writing), sharedTurn(SHARED.reading)],
-    faults: [...USUAL, 'unplug'],
-    acquire: ({ redlock }, options) => SHARED.writing.acquire(redlock, options),
-  },
+  ...SHARED_SCENARIOS,
   {
     name: 'close',
     masters: [2, 3],

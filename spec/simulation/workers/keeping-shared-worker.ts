@@ -66,7 +66,7 @@ export class KeepingSharedWorker extends Routine {
       const lease = await checker.call(client, [name], () => this.#acquire(name, permits, ttlMs));
       if (lease === undefined) return undefined;
       deeds.grants++;
-      checker.fenced(lease, beginning);
+      checker.grantedShared(client, lease, beginning);
       sharedChecker.granted(client, lease, permits);
       return lease;
     } catch (error) {

@@ -70,7 +70,7 @@ export class SharedWorker extends Routine {
       lease = await checker.call(client, [resource], () => this.#acquire(resource, permits));
       if (lease === undefined) return;
       deeds.grants++;
-      checker.fenced(lease, beginning);
+      checker.grantedShared(client, lease, beginning);
       sharedChecker.granted(client, lease, permits);
     } catch (error) {
       this.#count(error);

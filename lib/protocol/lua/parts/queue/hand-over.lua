@@ -1,19 +1,5 @@
 -- Hands a free lock over to its first waiter.
---@needs drop, fence, gone, int, own, push, tell, tokens, turn
-
--- What a fresh look asks for: the ttl, the instant of sending, the clock at the look, and the fencing token, which is counted.
-local function freshLook(own, found)
-  if type(found) ~= 'string' then return nil end
-  local at, sent, ttl, life, run, least = string.match(found, '^(%d+)|(%d+)|(%d+)|(%d+)|(%w*)|(%d+)$')
-  local age = at and clockOf(own) - at
-  if not age or age < 0 or age > FRESH_US then return nil end
-  if run ~= '' then
-    local info = redis.pcall('INFO', 'server')
-    if type(info) ~= 'string' or string.match(info, 'run_id:(%w+)') ~= run then return nil end
-  end
-  local fence = countVote(own, life, math.max(least, at - AHEAD_US))
-  if fence then return tonumber(ttl), sent, tonumber(at), fence end
-end
+--@needs drop, fresh, gone, int, own, push, tell, tokens, turn
 
 -- Hands it to one waiter. Returns how many connections its push reaches, false if this user may not publish, and the serial;
 -- if it reaches none, the lock is free again. A direct vote is set before its push, since a pushed vote counts. `self` counts

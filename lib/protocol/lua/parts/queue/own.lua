@@ -6,6 +6,7 @@
 --   text             the turn, if it is known ('' for none)
 --   us               the master's clock, once it was read
 --   isReserved       a vote was reserved for a waiter
+--   info             what the server says of itself, once it was asked
 --
 -- The queue is a sorted set: tokens by their tickets; equal tickets are ordered by token, as in any sorted set. With it goes
 -- the turn, `serial|token|ticket` of the last hand-over, or `0||`. It exists whenever the queue does, so a release need not
@@ -30,9 +31,13 @@
 --   g serial token key   the vote is reserved for you, for RESERVE_MS unless you claim it
 --   w token key          you are the first of the queue now, or among the first, and the waiter before you was sent a push
 --                        for its vote
+--   n token key          the same, and there may be room for you: look at once
 --   i serial token key   a waiter with an earlier ticket asks for that vote: yield it if you have no quorum
 --   h token key          the holder of the lock was refused here by your vote: let it rest for the holder if you have no
 --                        quorum
+-- About a read-write lock or a semaphore, they begin with a capital letter, and a look has what the waiter wants behind it:
+-- `|r`, `|w`, or `|p/k` for p permits of k.
+--
 -- A waiter that no push reaches is dropped: its client is gone, or asks again when it has subscribed again. So is a waiter
 -- that has not looked for GONE_MS, even if a push reaches it: its connection is half open, or its process is stopped. A
 -- waiter that is alive looks more often, and takes its place again, by the ticket that it has.

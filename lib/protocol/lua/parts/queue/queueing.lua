@@ -1,27 +1,6 @@
 -- A look at a lock: it claims it if it is free or was handed over to this token, else takes a place in its queue. The client
 -- has to be subscribed to its channel. A ttl of 0 asks for a reservation in place of the vote.
---@needs before, fence, guard, hand-over, int, join, own, push, tell, tidying, tokens, turn
-
--- The look adds to the queue's record (`own`): token, ticket, keep (how long the place is kept, in ms), sent, ttl, life, and
--- period, that of the guard.
-
--- Keeps the look for `ms`. A server without memory for it, or a user without the right, does without.
-local function noteLook(own, ms)
-  local run = own.period > 0 and runId() or ''
-  local look = int(clockOf(own))
-  if own.ttl ~= '0' then look = table.concat({look, own.sent, own.ttl, own.life, run, int(least)}, '|') end
-  if type(redis.pcall('HSET', KEYS[own.m], own.token, look)) ~= 'table' then
-    redis.call('PEXPIRE', KEYS[own.m], int(ms))
-  end
-end
-
-local function takePlace(own)
-  noteLook(own, join(own, own.token, own.ticket, own.keep))
-end
-
-local function rankOf(own)
-  return redis.call('ZRANK', KEYS[own.q], own.token)
-end
+--@needs before, fence, guard, hand-over, own, placing, push, tell, tidying, tokens, turn
 
 -- Another has the vote: the place, or that of a foreign client's key.
 local function refuseLook(own, owner)

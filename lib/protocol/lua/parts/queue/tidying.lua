@@ -1,4 +1,4 @@
--- Waiters that are gone, in the queues of exclusive locks and of gates: how a master drops their places.
+-- Waiters that are gone, in the queue of any lock: how a master drops their places.
 --
 -- A waiter that died leaves its place behind, on each master. Hand-overs and looks at a free lock drop those that no push
 -- reaches. That is too late where the lock is never free: places would pile up under a holder that stays, and waiters would

@@ -1,21 +1,17 @@
--- Read-write locks and semaphores (protocol D). Such a lock is one hash at the lock's plain key, so that its type alone
+-- Read-write locks and semaphores (protocols C5 and D). Such a lock is one hash at the lock's plain key, so that its type alone
 -- distinguishes it from an exclusive lock, a string:
 --   kind         `rw1` or `sem1`; what is stored is versioned
 --   a token      `r|ends|` a reader · `w|ends|` the writer · `0,3|ends|k` the holder of permits 0 and 3 of k
---   watch        `token|ends|rank want`: the next to be let in; want is `r`, `w`, or `p/k` for p permits of k
+--   `~`          `~|ends|`: the lock rests for its holders, and lets nobody in
 -- `ends` is the instant, in ms of the server's clock, from which that field counts as gone. Each holder has its own, and
 -- every write to the hash drops expired fields. The key lives at least as long as its last field.
 --
--- The watch is the only rule for waiting. While it lasts, only the claim that it names is let in: a waiting writer stops new
--- readers, and nobody passes the next in the queue. A waiting claim sets it when it is refused. It lives for WATCH_MS unless
--- the claim is tried again: a client that is gone costs the others no more than that. It is not a vote, and safety does not
--- depend on it: votes exclude.
+-- A vote that was handed over has a mark, `|serial|ticket` behind it, until its owner touches it by a claim, an acceptance, an
+-- alignment or an extension. Only a vote with the mark can be yielded, and only by its serial.
 --
--- A holder that leaves pushes `f token key` to the watcher if its claim could succeed now.
---
--- Reads the lock at index `i` of KEYS, on which the functions below then work: live fields go into `holders` and `watch`,
--- the names of expired ones into `gone`. `writer` is the name of the holder that writes, `last` the end of the last
--- field (nil: to be counted again), and `what` the lock's kind: nil without a key, '' for something else. `look` returns
+-- Reads the lock at index `i` of KEYS, on which the functions below then work: live fields go into `holders`, the names of
+-- expired ones into `gone`. `writer` is the name of the holder that writes, `resting` the end of a rest, `last` the end of the
+-- last field (nil: to be counted again), and `what` the lock's kind: nil without a key, '' for something else. `look` returns
 -- the refusal if the key holds something else, or the server's error.
 --
 -- Entries of a batch that are about one lock share one look: however many holders it has, they are read once. So all code
@@ -24,17 +20,19 @@
 --
 -- `enter` lets the first holder in if there is no key: the usual case, in as few steps as possible.
 --
--- `put` sets a field; one that had expired is there again. `keep` drops all other expired fields, in commands of bounded
--- size: they have been read already, which costs more, and the next caller would read those that are left again.
+-- `note` keeps a field in mind, and returns its text; `put` sets it; one that had expired is there again. `keep` drops all
+-- other expired fields, in commands of bounded size: they have been read already, which costs more, and the next caller would
+-- read those that are left again.
 --@needs clock, int, tokens
-local now, at, known, kind, what, gone, watch, writer, last
+local us, now, at, known, kind, what, gone, writer, resting, last
 local holders = {}
 local function isKnown(name) return known == name end
 local function know(name) known = name end
 local function read(i)
   at = i
   if isKnown(KEYS[i]) then return end
-  now = now or math.floor(micros() / 1000)
+  us = us or micros()
+  now = math.floor(us / 1000)
   local all = redis.pcall('HGETALL', KEYS[i])
   if all.err then
     if not string.find(all.err, 'WRONGTYPE', 1, true) then return all end
@@ -42,14 +40,14 @@ local function read(i)
     return {2, type(owner) == 'string' and isOurs(owner) and HOLDS_MUTEX or HOLDS_DATA, 0}
   end
   if next(holders) then holders = {} end
-  what, gone, watch, writer, last = nil, {}, nil, nil, 0
+  what, gone, writer, resting, last = nil, {}, nil, nil, 0
   local isOdd = false
   for j = 1, #all, 2 do
     local name, content = all[j], all[j + 1]
     if name == 'kind' then
       what = content
     else
-      local first, ends, rest = string.match(content, '^([^|]*)|(%d+)|(.*)$')
+      local first, ends, rest, mark = string.match(content, '^([^|]*)|(%d+)|([^|]*)(.*)$')
       ends = tonumber(ends)
       if not ends then
         isOdd = true
@@ -57,10 +55,11 @@ local function read(i)
         gone[name] = true
       else
         last = math.max(last, ends)
-        if name == 'watch' then
-          watch = {first, ends, rest}
+        if name == AT_REST then
+          resting = ends
         else
-          holders[name] = {first, ends, rest}
+          local serial, ticket = string.match(mark, '^|(%d+)|(%d+)$')
+          holders[name] = {first, ends, rest, tonumber(serial), tonumber(ticket)}
           if first == 'w' then writer = name end
         end
       end
@@ -77,16 +76,20 @@ local function look(i, wanted)
   local holds = { [READ_WRITE] = HOLDS_READ_WRITE, [SEMAPHORE] = HOLDS_SEMAPHORE }
   return {2, holds[what] or HOLDS_DATA, 0}
 end
-local function put(name, first, ends, rest)
-  redis.call('HSET', KEYS[at], 'kind', kind, name, first .. '|' .. int(ends) .. '|' .. rest)
+local function note(name, first, ends, rest, serial, ticket)
   what, gone[name] = kind, nil
-  if name == 'watch' then
-    watch, last = {first, ends, rest}, nil
+  last = last and math.max(last, ends)
+  if name == AT_REST then
+    resting = ends
   else
-    holders[name] = {first, ends, rest}
-    last = last and math.max(last, ends)
+    holders[name] = {first, ends, rest, serial, ticket}
     if first == 'w' then writer = name elseif writer == name then writer = nil end
   end
+  local text = first .. '|' .. int(ends) .. '|' .. rest
+  return serial and text .. '|' .. int(serial) .. '|' .. int(ticket) or text
+end
+local function put(name, first, ends, rest, serial, ticket)
+  redis.call('HSET', KEYS[at], 'kind', kind, name, note(name, first, ends, rest, serial, ticket))
 end
 local endsIn = {}
 local function enter(token, first, ttl, rest)
@@ -98,19 +101,23 @@ end
 local function forget(name)
   holders[name], last = nil, nil
   if writer == name then writer = nil end
+  if name == AT_REST then resting = nil end
 end
 local function drop(name)
   redis.call('HDEL', KEYS[at], name)
-  if name == 'watch' then watch, last = nil, nil else forget(name) end
+  forget(name)
 end
-local function keep()
+local function lastEnd()
   if not last then
-    last = watch and watch[2] or 0
+    last = resting or 0
     for _, holder in pairs(holders) do last = math.max(last, holder[2]) end
   end
-  if last == 0 then
+  return last
+end
+local function keep()
+  if lastEnd() == 0 then
     redis.call('DEL', KEYS[at])
-    known = nil
+    known, what = nil, nil
   else
     local names = {}
     for name in pairs(gone) do names[#names + 1] = name end

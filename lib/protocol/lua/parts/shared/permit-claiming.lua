@@ -1,26 +1,24 @@
--- Claims permits, "slots" in Lua: `wanted` of `k`, as strings. Returns the reply.
---@needs looking, next, permits, slots
-local function claimPermits(i, token, ttl, wanted, k)
+-- Claims permits, "slots" in Lua: `wanted` of `k`, as strings; `place` as in `claim-places`. Returns the reply.
+--@needs claim-places, in-the-way, looking, permits, slots
+local function claimPermits(i, token, ttl, wanted, k, place)
   local refusal = look(i, SEMAPHORE)
   if refusal then return refusal end
-  local permits, most = tonumber(k), tonumber(wanted)
-  if not what and most == 1 then
+  local isAwaited = redis.pcall('EXISTS', KEYS[i + 2]) == 1
+  if not what and wanted == '1' and not isAwaited then
     enter(token, '0', ttl, k)
     return {1, 0, 0, 0}
   end
-  want = wanted .. '/' .. k
-  takeStock(token, permits)
-  if others then return refuse(5, othersMs, others) end
-  local own, slots = holders[token], {}
-  if own then
-    slots = slotsOf(own[1])
-  else
-    for slot = 0, permits - 1 do
-      if #slots < most and not used[slot] then slots[#slots + 1] = slot end
-    end
-    if #slots < most then return refuse(0, soonest, 0) end
-    if not mayWatch() then return refuse(0, watch[2] - now, 0) end
-  end
-  comeIn(token, table.concat(slots, ','), math.max(own and own[2] or 0, now + tonumber(ttl)), k)
-  return withSlots(slots)
+  local want, own = wanted .. '/' .. k, holders[token]
+  local text = own and own[1] or roomFor(token, want)
+  local left = text and 0 or waitFor(token, want)
+  local queue = (isAwaited or place ~= '' and not text) and queueOf(i, place)
+  if queue and place == 'q' and not (own and own[4]) then leavePlace(queue, token) end
+  takeStock(token, tonumber(k))
+  if others then return queue and refuseClaim(queue, want, othersMs, 5, others) or {5, othersMs, others} end
+  if text and queue and not own and place ~= 'q' then left = stopped(queue) end
+  if left > 0 or not text then return queue and refuseClaim(queue, want, left) or {0, left, 0} end
+  if queue and place ~= 'q' then leavePlace(queue) end
+  put(token, text, math.max(own and own[2] or 0, now + tonumber(ttl)), k)
+  keep()
+  return withSlots(slotsOf(text))
 end

@@ -1,6 +1,6 @@
 -- Extends a holder of permits, with exactly these permits, and never shortens. Others that it has here are given up. `text` has
 -- the permits, as '0,3'; `create` is as in `rw-extending`. Returns the reply.
---@needs looking, permits, slots, taken, telling
+--@needs asking, looking, permits, slots, taken
 local function extendPermits(i, token, ttl, text, k, create)
   local refusal = look(i, SEMAPHORE)
   if refusal then return refusal end
@@ -14,12 +14,11 @@ local function extendPermits(i, token, ttl, text, k, create)
     if isOther then
       drop(token)
       keep()
-      tell()
     end
-    return {0, soonest, 0}
+    return {0, soonest, not own and askForRest(i, token, nil, slotsOf(text)) and 2 or 0}
   end
+  if resting and not own then drop(AT_REST) end
   put(token, text, math.max(own and own[2] or 0, now + tonumber(ttl)), k)
   keep()
-  if isOther then tell() end
   return {1, 0, 0}
 end

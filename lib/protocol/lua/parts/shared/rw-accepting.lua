@@ -1,4 +1,5 @@
--- Accepts a fencing token for a writer: `wanted`, and the life of the counter in ms, as strings. Returns the reply.
+-- Accepts a fencing token for a writer: `wanted`, and the life of the counter in ms, as strings. What was handed over loses its
+-- mark. Returns the reply.
 --@needs counter, looking
 local function acceptWriter(i, token, wanted, life)
   local refusal = look(i, READ_WRITE)
@@ -11,5 +12,6 @@ local function acceptWriter(i, token, wanted, life)
   local isAccepted, reached = acceptable(fence, number, life)
   if not isAccepted then return {3, reached, 0} end
   countOn(i + 1, 1, fence, life)
+  if own[4] then put(token, 'w', own[2], '') end
   return {1, fence, 0}
 end

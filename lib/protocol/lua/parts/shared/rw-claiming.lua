@@ -1,31 +1,35 @@
 -- Claims a read-write lock: `role` is 'r' or 'w'. `life` is the life of the counter in ms, as a string; '0' means: no fencing.
 -- Returns the reply.
---@needs counter, in-the-way, looking, next
-local function claimRole(i, token, role, ttl, life, proposal)
+--@needs claim-places, counter, in-the-way, looking
+local function claimRole(i, token, role, ttl, life, proposal, place)
   local refusal = look(i, READ_WRITE)
   if refusal then return refusal end
-  local isFree = not what
-  if isFree and life == '0' then
+  local isFree, own = not what, holders[token]
+  local isAwaited = redis.pcall('EXISTS', KEYS[i + 2]) == 1
+  if isFree and life == '0' and not isAwaited then
     enter(token, role, ttl, '')
     return {1, 0, 0}
   end
-  want = role
-  local own, left = holders[token], inTheWay(token, role)
+  local left = inTheWay(token, role)
+  local queue = (isAwaited or place ~= '' and left > 0) and queueOf(i, place)
+  if queue and place == 'q' and not (own and own[4]) then leavePlace(queue, token) end
   if own and own[1] ~= role then return {0, own[2] - now, 0} end
-  if left == 0 and not own and not mayWatch() then left = watch[2] - now end
-  if left > 0 then return refuse(0, left, 0) end
+  if left == 0 and queue and not own and place ~= 'q' then left = stopped(queue) end
+  if left > 0 and not own then return queue and refuseClaim(queue, role, left) or {0, left, 0} end
   local fence, told = 0, 0
   if life ~= '0' then
-    local number = count(i + 1)
+    local number = count(i + 4)
     if not number then return {2, HOLDS_COUNTER, 0} end
     fence, told = taken(tonumber(proposal))
     if number >= fence then fence = number + 1 end
-    countOn(i + 1, 1, fence, life)
+    countOn(i + 4, 1, fence, life)
   end
+  if queue and place ~= 'q' then leavePlace(queue) end
   if isFree then
     enter(token, role, ttl, '')
-    return {1, fence, told}
+  else
+    put(token, role, math.max(own and own[2] or 0, now + tonumber(ttl)), '')
+    keep()
   end
-  comeIn(token, role, math.max(own and own[2] or 0, now + tonumber(ttl)), '')
   return {1, fence, told}
 end

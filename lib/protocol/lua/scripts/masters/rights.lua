@@ -10,7 +10,7 @@ local harmless = {
   set = {key, '', 'XX'}, get = {key}, mget = {key}, hget = {key, 'f'}, del = {key}, exists = {key},
   pttl = {key}, pexpire = {key, '1'}, pexpireat = {key, '1'}, time = {},
   zadd = {key, 'XX', '0', 'm'}, zrem = {key, 'm'}, zrange = {key, '0', '0'}, zrank = {key, 'm'},
-  zcard = {key}, hdel = {key, 'f'}, hgetall = {key}, hlen = {key}, hexists = {key, 'f'},
+  zcard = {key}, hdel = {key, 'f'}, hgetall = {key}, hlen = {key},
   publish = {channel, ''}, select = {database}, info = {'server'}
 }
 local asked = {hset = {key, 'f', ''}, subscribe = {channel}, eval = {'', '0'}, evalsha = {'', '0'}}

@@ -1,11 +1,14 @@
--- Removes a token from a read-write lock or a semaphore, for an undo or a release; it watches no more, either. The
--- watcher is sent a push if it could be let in now. Steps after the deletion may fail without keeping the vote.
--- KEYS 1 resource · ARGV 1 token
--- → {n, -2, 0} n = 1 it was there, 0 it was not · {0, -2, 1} the key holds something of another type
---@needs removing
-local reply, isWatched = remove(1, ARGV[1])
-if isWatched then
-  --@needs clock, looking, telling, left
-  pcall(left, 1, ARGV[1], reply[1])
+-- Removes a token from a read-write lock or a semaphore and from its queue, for an undo or a release. Waiters are let in. Steps
+-- after the deletion may fail without keeping the vote.
+-- KEYS 1 resource, 2 queue, 3 turn, 4 looks, 5 counter
+-- ARGV 1 token, 2 the fencing token in µs that is proposed for those that are let in
+-- → {n, -2, s} n = 1 it was there, 0 it was not; s = 2 if it has to be sent again: more waiters are gone than one call may drop,
+--              else 0 · {0, -2, 1} the key holds something of another type
+--@needs removing, spare
+local reply, isAwaited = remove(1, ARGV[1])
+if isAwaited then
+  --@needs clock, looking, permits, leaving-shared
+  local isDone, isMore = pcall(leaveShared, 1, ARGV[1], ARGV[2])
+  if isDone and isMore then reply[3] = 2 end
 end
 return reply

@@ -1,33 +1,39 @@
 -- Entries for shared locks, many or one, as in BATCH. Those that are about one lock read it once.
--- KEYS for each entry its resource, and its counter for A, and for C with fencing; list of taken tokens, if an entry looks at
---      it; marker if ARGV 1 ≥ 0
+-- KEYS for each entry its resource; its queue, turn and looks for C, P, D, S, L, Q and Y; its counter for A, D, S, L, Q and Y,
+--      and for C with fencing; list of taken tokens, if an entry looks at it; marker if ARGV 1 ≥ 0
 -- ARGV 1 guard period in ms, as in CLAIM; then groups: kind, number of entries, resources of each (1), and
---      C  claim: 'r' or 'w', ttl in ms, life of counters in ms (0 = no fencing), proposed fencing token in µs (0 = none),
---         rank of the watchers ('' = none) · for each entry its token, and its watcher if there is a rank
+--      C  claim: 'r' or 'w', ttl in ms, life of counters in ms (0 = no fencing), proposed fencing token in µs (0 = none) · for
+--         each entry its token, and its place as in PERMIT_CLAIM
 --      A  accept, of a writer: life of counters · token, fencing token
 --      E  extend: 'r' or 'w', ttl, '1' = set again if it is gone and nobody excludes it, '2' = unless the token is listed,
 --         '0' = gone is a refusal · token
---      P  claim permits: ttl, how many, k: how many there are, rank as in C · token, and its watcher if there is a rank
---      S  align permits: k · token, permits, as '0,3'
+--      D  extend as a reader what was a writer, and let others in: as E, and the proposed fencing token · token
+--      P  claim permits: ttl, how many, k: how many there are · token, place as in C
+--      S  align permits: k, proposed fencing token · token, permits, as '0,3'
 --      X  extend permits: ttl, k, as in E (set again if the permits are free) · token, permits
---      L  leave: nothing · token
+--      L  leave: proposed fencing token · token
+--      Q  look: what is wanted, `r`, `w` or `p/k`; ttl (0 = only a reservation), life of the counter, proposed fencing token ·
+--         token, place: `ticket|life|sent`, as in BATCH
+--      Y  yield: what is wanted, proposed fencing token · token, place: `serial|ticket|life`, as in BATCH
 -- → for each entry its reply, or a string `!error` if it failed:
---      C  as RW_CLAIM's; P as PERMIT_CLAIM's; L as LEAVE's
+--      C  as RW_CLAIM's; P as PERMIT_CLAIM's; L as LEAVE's; Q and Y as in BATCH, but for code 4 of Q
 --      A  {1, fence, 0} accepted · {3, us, 0} not accepted, as in BATCH · {0, ms, 0} it is not the writer here
---      E  {1, 0, 0} this token has that role for at least the ttl
---         {0, ms, 0} refused: others exclude it, or it is a reader here and wants to write (ms left), or it is gone (−2)
+--      E, D  {1, 0, 0} this token has that role for at least the ttl
+--         {0, ms, s} refused: others exclude it, or it is a reader here and wants to write (ms left), or it is gone (−2);
+--                    s = 2 if a waiter in the way was asked to let the lock rest, else 0
 --         {-3, 0, 0} it is gone, and listed
 --      S  {1, 0, 0, slot…} the permits that it holds here now · {0, ms, 0} another holds one (the shortest time left among
 --         the others), or the token is not there (−2) · {5, ms, k} as PERMIT_CLAIM's
 --      X  {1, 0, 0} this token holds these permits for at least the ttl
---         {0, ms, 0} refused: another holds one (the shortest time left among the others), or it is gone (−2)
+--         {0, ms, s} refused: another holds one (the shortest time left among the others), or it is gone (−2); s as E's
 --         {5, ms, k} · {-3, 0, 0} it is gone, and listed
---      all but L  {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
+--      all but L and Y  {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
 --   Short forms: 1 for {1, 0, 0}, and for {1, fence, 0} with the fencing token that the entry put to the master, else the
 --   fencing token; the permit + 1 for {1, 0, 0, permit}; n for {n, -2, 0} of L. If that makes 1 for every entry, only the
 --   number of entries.
---@needs guard, counter, entries, taken, looking, telling, next, in-the-way
---@needs rw-claiming, rw-accepting, rw-extending, slots, permit-claiming, permit-aligning, permit-extending, removing, left
+--@needs guard, counter, entries, spare, taken, looking, permits, slots, in-the-way
+--@late asking, claim-places, leaving-shared, looking-on, yielding-shared
+--@needs rw-claiming, rw-accepting, rw-extending, permit-claiming, permit-aligning, permit-extending, removing
 local function voteShared(operation, ...)
   local trouble = check()
   if trouble then return trouble end
@@ -42,13 +48,16 @@ local function voteShared(operation, ...)
   if slot then return slot + 1 end
   return x > 0 and x or 1
 end
-local function leaveShared(token)
-  local reply, isWatched = remove(k, token)
+local function removeOne(token, proposal)
+  local reply, isAwaited, isEmpty = remove(k, token)
   if reply.err then return failed(reply) end
-  if isWatched then
-    if not pcall(left, k, token, reply[1]) then known = nil end
-  elseif isKnown(KEYS[k]) then
-    if isWatched == nil then known = nil else forget(token) end
+  if isKnown(KEYS[k]) then
+    if isEmpty then known = nil else forget(token) end
+  end
+  if isAwaited then
+    local ok, isMore = pcall(leaveShared, k, token, proposal)
+    if not ok then known = nil end
+    if ok and isMore then reply[3] = 2 end
   end
   return reply[3] == 0 and reply[1] or reply
 end
@@ -57,21 +66,21 @@ while a <= #ARGV do
   local letter, count, n = ARGV[a], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2])
   a = a + 3
   if letter == 'C' then
-    local role, ttl, life, proposal, place = unpack(ARGV, a, a + 4)
+    local role, ttl, life, proposal = unpack(ARGV, a, a + 3)
     local proposed = tonumber(proposal)
-    a, rank = a + 5, tonumber(place)
+    a = a + 4
     for _ = 1, count do
-      watcher = rank and ARGV[a + 1] or ''
-      local reply = voteShared(claimRole, ARGV[a], role, ttl, life, proposal)
+      local reply = voteShared(claimRole, ARGV[a], role, ttl, life, proposal, ARGV[a + 1])
       add(reply == proposed and 1 or reply)
-      take(life == '0' and n or 2 * n, rank and 2 or 1)
+      take(life == '0' and 4 * n or 5 * n, 2)
     end
-  elseif letter == 'E' then
-    local role, ttl, create = unpack(ARGV, a, a + 2)
-    a = a + 3
+  elseif letter == 'E' or letter == 'D' then
+    local role, ttl, create, isAwaited = ARGV[a], ARGV[a + 1], ARGV[a + 2], letter == 'D'
+    local proposal = isAwaited and ARGV[a + 3]
+    a = a + (isAwaited and 4 or 3)
     for _ = 1, count do
-      add(voteShared(extendRole, ARGV[a], role, ttl, create))
-      take(n, 1)
+      add(voteShared(extendRole, ARGV[a], role, ttl, create, isAwaited, proposal))
+      take(isAwaited and 5 * n or n, 1)
     end
   elseif letter == 'A' then
     local life = ARGV[a]
@@ -82,12 +91,11 @@ while a <= #ARGV do
       take(2 * n, 2)
     end
   elseif letter == 'P' then
-    local ttl, wanted, permits, place = unpack(ARGV, a, a + 3)
-    a, rank = a + 4, tonumber(place)
+    local ttl, wanted, permits = unpack(ARGV, a, a + 2)
+    a = a + 3
     for _ = 1, count do
-      watcher = rank and ARGV[a + 1] or ''
-      add(voteShared(claimPermits, ARGV[a], ttl, wanted, permits))
-      take(n, rank and 2 or 1)
+      add(voteShared(claimPermits, ARGV[a], ttl, wanted, permits, ARGV[a + 1]))
+      take(4 * n, 2)
     end
   elseif letter == 'X' then
     local ttl, permits, create = unpack(ARGV, a, a + 2)
@@ -97,16 +105,41 @@ while a <= #ARGV do
       take(n, 2)
     end
   elseif letter == 'S' then
-    local permits = ARGV[a]
-    a = a + 1
+    local permits, proposal = ARGV[a], ARGV[a + 1]
+    a = a + 2
     for _ = 1, count do
-      add(voteShared(alignPermits, ARGV[a], ARGV[a + 1], permits))
-      take(n, 2)
+      add(voteShared(alignPermits, ARGV[a], ARGV[a + 1], permits, proposal))
+      take(5 * n, 2)
+    end
+  elseif letter == 'Q' then
+    local want, ttl, life, proposal = unpack(ARGV, a, a + 3)
+    a = a + 4
+    for _ = 1, count do
+      local trouble = check()
+      if trouble or barred then
+        add(trouble or {barred, barredMs, 0})
+      else
+        local ok, told = pcall(lookAt, k, ARGV[a], ARGV[a + 1], want, ttl, life, proposal, guard)
+        add(ok and not told.err and told or failed(told))
+        if not ok then known = nil end
+      end
+      take(5 * n, 2)
+    end
+  elseif letter == 'Y' then
+    local want, proposal = ARGV[a], ARGV[a + 1]
+    a = a + 2
+    for _ = 1, count do
+      local ok, told = pcall(yieldShared, k, ARGV[a], ARGV[a + 1], want, proposal)
+      add(ok and told or failed(told))
+      if not ok then known = nil end
+      take(5 * n, 2)
     end
   else
+    local proposal = ARGV[a]
+    a = a + 1
     for _ = 1, count do
-      add(leaveShared(ARGV[a]))
-      take(n, 1)
+      add(removeOne(ARGV[a], proposal))
+      take(5 * n, 1)
     end
   end
 end

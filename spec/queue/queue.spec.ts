@@ -1,9 +1,11 @@
-/** Waiting for an exclusive lock, as its acquisition sees it: how it leaves the queue, and what follows. */
+/** Waiting in the queue, as an acquisition sees it: how it leaves the queue, and what follows. */
 import { expect } from 'chai';
 import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
-import { MutexQueue } from '../../lib/queue/mutex-queue.js';
+import { Queue } from '../../lib/queue/queue.js';
 import { LONGEST_LIFE_MS } from '../../lib/queue/queue-place.js';
 import type { Lease } from '../../lib/lease/public.js';
+import { scriptedClaim } from '../../lib/protocol/request.js';
+import { type Kind, MUTEX, READ, WRITE } from '../../lib/protocol/scope.js';
 import { Repairs } from '../../lib/quorum/repairs.js';
 import {
   type CommandKind,
@@ -16,7 +18,7 @@ import {
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
-import { hold, kindsOf, letGo, type QueueBench, queueBench } from '../support/queue-bench.js';
+import { hold, kindsOf, letGo, type QueueBench, queueBench, OTHER } from '../support/queue-bench.js';
 
 interface Held extends Bench {
   readonly lease: Lease;
@@ -36,7 +38,7 @@ async function held(): Promise<Held> {
 }
 
 interface Standing extends QueueBench {
-  readonly queue: MutexQueue;
+  readonly queue: Queue;
   readonly repairs: Repairs;
 }
 
@@ -47,15 +49,22 @@ function standingIn({ isOpen }: { readonly isOpen: boolean }): Standing {
     hold(master);
     master.opensLines = isOpen;
   }
+  return waitingIn(bench, MUTEX);
+}
+
+function waitingIn(bench: QueueBench, kind: Kind): Standing {
   const repairs = new Repairs(bench.nodes, bench.time, bench.time);
-  const terms = { scope: plainScope('r'), ttlMs: 1_000, nodeTimeoutMs: 50, onlyReserves: true };
-  const queue = new MutexQueue({ ...bench, repairs }, terms);
+  const scope = { ...plainScope('r'), kind };
+  const queue = new Queue(
+    { ...bench, repairs },
+    { scope, ttlMs: 1_000, nodeTimeoutMs: 50, onlyReserves: true },
+  );
   void queue.wait(() => 1, bench.time.now() + 1_000);
   return { ...bench, queue, repairs };
 }
 
-describe('mutex queue: it leaves without having claimed', () => {
-  const standing = (isOpen: { readonly isOpen: boolean }): MutexQueue => standingIn(isOpen).queue;
+describe('queue: it leaves without having claimed', () => {
+  const standing = (isOpen: { readonly isOpen: boolean }): Queue => standingIn(isOpen).queue;
 
   it('and only where a foreign client was met is it said that one holds the lock', async () => {
     for (const end of ['foreign-client', 'hopeless', 'ended'] as const) {
@@ -84,10 +93,33 @@ describe('mutex queue: it leaves without having claimed', () => {
   });
 });
 
-describe('mutex queue: what is owed to masters when its votes are given back', () => {
+describe('queue: it was free', () => {
+  const permit: Kind = { name: 'semaphore', permits: 1, wanted: 1, slots: '' };
+
+  for (const [kind, other] of [
+    [MUTEX, MUTEX],
+    [READ, WRITE],
+    [WRITE, READ],
+    [permit, permit],
+  ] as const) {
+    it(`${kind.name}: if every master gave its vote at once`, async () => {
+      for (const isHeld of [true, false]) {
+        const bench = queueBench(3);
+        const taken = scriptedClaim({ ...plainScope('r'), kind: other }, OTHER, 60_000, 0);
+        if (isHeld) await bench.masters[0]?.call(taken.command);
+        const { queue } = waitingIn(bench, kind);
+        await settle();
+        expect(queue.wasFree).to.equal(!isHeld);
+        queue.failed();
+      }
+    });
+  }
+});
+
+describe('queue: what is owed to masters when its votes are given back', () => {
   for (const [title, giveBack] of [
-    ['after a claim that failed', (queue: MutexQueue) => queue.failed()],
-    ['when it leaves', (queue: MutexQueue) => queue.depart('reserved')],
+    ['after a claim that failed', (queue: Queue) => queue.failed()],
+    ['when it leaves', (queue: Queue) => queue.depart('reserved')],
   ] as const)
     it(`${title}: a vote that is handed over to it later is declined, and none before`, async () => {
       const { queue, masters, random } = standingIn({ isOpen: true });
@@ -125,7 +157,7 @@ describe('mutex queue: what is owed to masters when its votes are given back', (
   });
 });
 
-describe('mutex queue: what follows the wait', () => {
+describe('queue: what follows the wait', () => {
   it('N=3, no pushes after all: attempts ask the home master alone, and take back only what was sent', async () => {
     const { lease, masters, redlock, time } = await held();
     for (const master of masters) master.opensLines = false;
@@ -162,6 +194,30 @@ describe('mutex queue: what follows the wait', () => {
     for (const isHeld of [...tried.map(() => true), true, false, false, false])
       kinds.push(await first(isHeld));
     expect(kinds).to.deep.equal([...tried, 'queue', 'queue', 'queue', 'claim']);
+  });
+
+  it('N=3, permits: those who found the lock held more often than not queue at once, and are free to try after some that did not', async () => {
+    const options = { ttlMs: 60_000, waitMs: 60_000 };
+    const bench = fakeCluster(3, options, { hasPushes: true });
+    const holder = bench.other('holder').redlock.semaphore('r', 1);
+    const first = async (isHeld: boolean): Promise<string | undefined> => {
+      const taken = isHeld ? await holder.acquire() : undefined;
+      const sent = bench.masters[0]?.sent ?? [];
+      const before = sent.length;
+      const wait = bench.redlock.semaphore('r', 1).acquire();
+      await bench.time.advance(100);
+      const name = sent[before]?.kind;
+      await taken?.release();
+      await bench.time.advance(100);
+      await (await wait).release();
+      await bench.time.advance(100);
+      return name;
+    };
+    const names: (string | undefined)[] = [];
+    const tried = Array<string>(7).fill('permit-claim');
+    for (const isHeld of [...tried.map(() => true), true, false, false, false])
+      names.push(await first(isHeld));
+    expect(names).to.deep.equal([...tried, 'queue', 'queue', 'permit-claim', 'permit-claim']);
   });
 
   it('N=3: a try that is granted at once counts as free; where nobody waited lately, a release reserves', async () => {

@@ -1,0 +1,35 @@
+-- What the claims of shared locks have in common. `place` is '' for a claim without a place, 'q' for that of a waiter, which
+-- leaves the queue; else `token|ticket` of a mute place, which the claim takes if it is refused, and leaves if it is let in.
+--@needs letting-in, looking, placing
+
+-- The lock's queue, as the claim sees it.
+local function queueOf(i, place)
+  local member, ticket = string.match(place, '^(.+)|(%d+)$')
+  return {
+    l = i, q = i + 1, t = i + 2, m = i + 3, c = i + 4, us = us, token = member, ticket = tonumber(ticket),
+    keep = MUTE_MS, sent = '0', ttl = '0', life = '0', period = 0
+  }
+end
+
+-- Whether somebody in front stops the claim, and for how long that may last.
+local function stopped(own)
+  if not isStopped(own, own.token) then return 0 end
+  return lastEnd() > now and last - now or MUTE_MS
+end
+
+-- `code` and `more` are the first and the last of the reply; both are 0 by default.
+local function refuseClaim(own, want, left, code, more)
+  if own.token then
+    own.want = want
+    pcall(takePlace, own)
+  end
+  return {code or 0, left, more or 0}
+end
+
+-- `token` is that of a waiter; without one, it is about the mute place, if there is one.
+local function leavePlace(own, token)
+  token = token or own.token
+  if not token then return end
+  redis.pcall('ZREM', KEYS[own.q], token)
+  redis.pcall('HDEL', KEYS[own.m], token)
+end
