@@ -7,13 +7,35 @@ export const ONE_QUEUE: readonly Mistake[] = [
   {
     name: 'let in: later ones pass the first that does not fit',
     why: 'as long as readers overlap, a writer never comes in',
-    patches: [{ in: 'lua:choose', find: 'elseif first or stops then', replace: 'elseif first then' }],
+    patches: [
+      { in: 'lua:choose', find: 'elseif first or stops or ticket > (askedTo or 0)', replace: 'elseif first' },
+    ],
     noticedBy: { breaks: ['fairness'], seeds: SHARED },
   },
   {
     name: 'let in: who may be dead stops the others',
     why: 'a dead writer keeps readers out for as long as another reads',
-    patches: [{ in: 'lua:choose', find: 'elseif first or stops then', replace: 'else' }],
+    patches: [
+      { in: 'lua:choose', find: 'elseif first or stops or ticket > (askedTo or 0) then', replace: 'else' },
+    ],
+    noticedBy: { specs: ['spec/protocol/lua/shared-queue-scripts.spec.ts'] },
+  },
+  {
+    name: 'let in: who has not looked lately is not asked to',
+    why: 'all who wait behind a living writer pass it, as the readers before it come in',
+    patches: [{ in: 'lua:choose', find: 'or ticket > (askedTo or 0)', replace: '' }],
+    noticedBy: { specs: ['spec/protocol/lua/shared-queue-scripts.spec.ts'] },
+  },
+  {
+    name: 'let in: it is forgotten who was asked to look',
+    why: 'it is asked again and again, and stops the others each time',
+    patches: [
+      {
+        in: 'lua:letIn',
+        find: "own.asked or string.match(own.text, '|(.*)$') or '|'",
+        replace: "own.asked or '|'",
+      },
+    ],
     noticedBy: { specs: ['spec/protocol/lua/shared-queue-scripts.spec.ts'] },
   },
   {

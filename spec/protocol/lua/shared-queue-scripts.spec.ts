@@ -403,16 +403,72 @@ describe('the queue of shared locks: scripts on a real server', () => {
       expect([await waiting(), await told()]).to.deep.equal([[], ['V ann', 'V cat']]);
     });
 
-    it(`one that has not looked for ${FRESH_MS} ms stops nobody, and keeps its place`, async () => {
+    it(`one that has not looked for ${FRESH_MS} ms is told to, and stops others for ${RESERVE_MS} ms more, once`, async () => {
       await claim(EVE, 'r');
       await wait({ [ANN]: 'w' });
       pass(FRESH_MS);
-      expect((await look(BEN, 'r', { ticket: TICKET + 1 }))[0]).to.equal(0);
+      await wait({ [BEN]: 'r' }, { ticket: TICKET + 2 });
       us += 1;
-      expect((await look(CAT, 'r', { ticket: TICKET + 2 }))[0]).to.equal(6);
+      expect((await look(CAT, 'r', { ticket: TICKET + 3 })).slice(0, 2)).to.deep.equal([0, RESERVE_MS]);
+      expect([await told(), await waiting()]).to.deep.equal([['W ann'], ['ann', 'ben', 'cat']]);
+      pass(RESERVE_MS - 1);
+      expect((await look(CAT, 'r', { ticket: TICKET + 3 })).slice(0, 2)).to.deep.equal([0, 1]);
+      expect(await claim(MUTE, 'r')).to.deep.equal([0, 1, 0]);
+      pass(1);
+      expect((await look(CAT, 'r', { ticket: TICKET + 3 }))[0]).to.equal(6);
       expect([await held(), await waiting()]).to.deep.equal([{ eve: 'r', ben: 'r+', cat: 'r+' }, ['ann']]);
+      expect(await told()).to.deep.equal(['V ben']);
       for (const token of [EVE, BEN, CAT]) await leave(token);
       expect([await held(), await leftOf(ANN)]).to.deep.equal([{ ann: 'w+' }, RESERVE_MS]);
+    });
+
+    it('one that looks when it is told stops others as before', async () => {
+      await claim(EVE, 'r');
+      await wait({ [ANN]: 'w' });
+      pass(FRESH_MS + 1);
+      await look(BEN, 'r', { ticket: TICKET + 2 });
+      expect(await told()).to.deep.equal(['W ann', 'w ann']);
+      await wait({ [ANN]: 'w' });
+      pass(RESERVE_MS);
+      await look(BEN, 'r', { ticket: TICKET + 2 });
+      expect([await held(), await told()]).to.deep.equal([{ eve: 'r' }, []]);
+    });
+
+    it('those who come in together leave the writer behind them waiting for one second, and not for readers', async () => {
+      await claim(EVE, 'w');
+      await wait({ [ANN]: 'r', [BEN]: 'r', [CAT]: 'w', [DAN]: 'r' });
+      pass(FRESH_MS + 1);
+      await wait({ [ANN]: 'r', [BEN]: 'r' });
+      await leave(EVE);
+      expect([await held(), await waiting()]).to.deep.equal([{ ann: 'r+', ben: 'r+' }, ['cat', 'dan']]);
+      expect(await told()).to.deep.equal(['V ann', 'V ben', 'W cat']);
+      pass(RESERVE_MS - 1);
+      await look(EVE, 'r', { ticket: TICKET + 4 });
+      expect(await waiting()).to.deep.equal(['cat', 'dan', 'eve']);
+      pass(1);
+      await leave(ANN);
+      expect([await held(), await waiting()]).to.deep.equal([{ ben: 'r+', dan: 'r+', eve: 'r+' }, ['cat']]);
+    });
+
+    it('who was told is not told again as others come in or yield; the one behind it is', async () => {
+      await claim(EVE, 'r');
+      await wait({ [ANN]: 'w', [BEN]: 'w' });
+      pass(FRESH_MS + 1);
+      for (const [, name] of [
+        [ANN, 'ann'],
+        [BEN, 'ben'],
+      ] as const) {
+        await look(CAT, 'r', { ticket: TICKET + 2 });
+        expect(await told()).to.include(`W ${name}`);
+        pass(RESERVE_MS);
+      }
+      const [, serial = 0] = await look(CAT, 'r', { ticket: TICKET + 2 });
+      expect(await held()).to.deep.equal({ eve: 'r', cat: 'r+' });
+      us += 1;
+      await look(DAN, 'r', { ticket: TICKET + 3 });
+      await yields(CAT, { want: 'r', serial, ticket: TICKET + 2 });
+      expect(await held()).to.deep.equal({ eve: 'r', dan: 'r+', cat: 'r+' });
+      expect(await told()).to.not.include('W ann');
     });
 
     it(`one that has not looked for ${GONE_MS} ms loses its place, though a push would reach it`, async () => {

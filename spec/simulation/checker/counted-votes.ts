@@ -6,7 +6,7 @@ import type { Lease } from '../../../lib/lease/public.js';
 import { quorumOf } from '../../../lib/protocol/quorum.js';
 import { driftMs } from '../../../lib/protocol/validity.js';
 import { isOf } from '../../support/marks.js';
-import { sharedVotes } from '../../support/shared-votes.js';
+import { sharedVote } from '../../support/shared-votes.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { validUntilMsOf } from '../../support/insides.js';
 import type { SimulatedClient } from '../world/client.js';
@@ -107,15 +107,13 @@ export class CountedVotes {
     const nowMs = client.monotonicMs() + aheadMs;
     if (nowMs >= validUntilMsOf(lease)) return undefined;
     const told = `${lease.token} counts its votes for ${resource}`;
-    const lost = nowMs < untilMs ? voters.find((server) => !this.#keeps(counting, server)) : undefined;
+    const leftMs = remainingOf(lease.token, resource, this.servers);
+    const keeps = (server: MemoryServer): boolean =>
+      leftMs(server) > -Infinity || this.#hasLost(counting, server);
+    const lost = nowMs < untilMs ? voters.find((server) => !keeps(server)) : undefined;
     if (lost !== undefined) return `${told}, and ${lost.name} has lost one`;
-    const kept = this.servers.filter((server) => this.#keeps(counting, server)).length;
+    const kept = this.servers.filter(keeps).length;
     return kept < quorumOf(this.servers.length) ? `${told}, and ${kept} masters have one` : undefined;
-  }
-
-  #keeps({ lease, resource, sentAtMs }: Counting, server: MemoryServer): boolean {
-    const isThere = remainingOf(lease.token, resource, this.servers)(server) > -Infinity;
-    return isThere || this.#hasLost({ sentAtMs }, server);
   }
 
   #hasLost({ sentAtMs }: Pick<Counting, 'sentAtMs'>, server: MemoryServer): boolean {
@@ -136,16 +134,14 @@ function remainingOf(
   resource: string,
   servers: readonly MemoryServer[],
 ): (server: MemoryServer) => number {
-  const own = new Map(
-    servers.map((server) => [server, sharedVotes(server, resource)?.find((vote) => vote.token === token)]),
-  );
-  const sets = [...own.values()].flatMap((vote) => (vote === undefined ? [] : [vote.what]));
-  const countOf = (what: string): number => sets.filter((other) => other === what).length;
-  const isPermits = sets.some((what) => /\d/.test(what));
-  const most = Math.max(0, ...sets.map(countOf));
+  const own = servers.map((server) => sharedVote(server, resource, token));
+  const counts = new Map<string, number>();
+  for (const vote of own) if (vote !== undefined) counts.set(vote.what, (counts.get(vote.what) ?? 0) + 1);
+  const most = Math.max(0, ...counts.values());
   return (server) => {
-    const vote = own.get(server);
-    if (vote !== undefined) return isPermits && countOf(vote.what) < most ? -Infinity : vote.remainingMs;
-    return isOf(token, server.get(resource)) ? server.pttl(resource) : -Infinity;
+    const vote = own[servers.indexOf(server)];
+    if (vote === undefined) return isOf(token, server.get(resource)) ? server.pttl(resource) : -Infinity;
+    const isOther = /\d/.test(vote.what) && (counts.get(vote.what) ?? 0) < most;
+    return isOther ? -Infinity : vote.remainingMs;
   };
 }

@@ -82,7 +82,7 @@ export class ServiceClock {
         ({ server }) => server.isUp && (sharedVotes(server, lock) !== undefined || isWanted(server, lock)),
       )
     )
-      return players.some((player) => this.#couldComeIn(player, lock));
+      return this.#couldComeIn(lock);
     const owners = places.map((place) => ownerOf(place, lock));
     const votes = new Map<string, number>();
     for (const owner of owners) if (owner !== undefined) votes.set(owner, (votes.get(owner) ?? 0) + 1);
@@ -98,29 +98,32 @@ export class ServiceClock {
   }
 
   /**
-   * A shared lock: the player is the first that waits at a quorum of masters, where nothing is in its way but votes of the
+   * A shared lock: somebody is the first that waits at a quorum of masters, where nothing is in the way but votes of the
    * living that are of no use, and those votes that it has.
    */
-  #couldComeIn(player: Player, lock: string): boolean {
-    if (!isRunning(player)) return false;
-    const { places } = this.#stage;
+  #couldComeIn(lock: string): boolean {
+    const { places, players } = this.#stage;
     const quorum = quorumOf(places.length);
-    const counts = new Map<string, number>();
     const votes = places.map(({ server }) => (server.isUp ? (sharedVotes(server, lock) ?? []) : []));
+    const firsts = places.map(({ server }) => placesAt(server, lock)[0]);
+    const counts = new Map<string, number>();
     for (const { token } of votes.flat()) counts.set(token, (counts.get(token) ?? 0) + 1);
-    const own = [...counts].find(([token]) => nameOf(token) === player.client.name);
-    if (own !== undefined && own[1] >= quorum) return false;
-    const given = places.filter(({ server }, i) => {
-      if (!this.#reaches(player, i)) return false;
-      if (votes[i]?.some(({ token }) => nameOf(token) === player.client.name) === true) return true;
-      const [first] = placesAt(server, lock);
-      if (first === undefined || nameOf(first.token) !== player.client.name || first.isMute) return false;
-      return votes[i]?.every(({ token, what }) => {
-        const isInTheWay = first.want !== 'r' || what === 'w';
-        return !isInTheWay || ((counts.get(token) ?? 0) < quorum && this.#gives(token, i));
+    const isOwn = (token: string, { client }: Player): boolean => nameOf(token) === client.name;
+    return players.some((player) => {
+      if (!isRunning(player)) return false;
+      for (const [token, count] of counts) if (count >= quorum && isOwn(token, player)) return false;
+      const given = places.filter((_, i) => {
+        if (!this.#reaches(player, i)) return false;
+        if (votes[i]?.some(({ token }) => isOwn(token, player)) === true) return true;
+        const first = firsts[i];
+        if (first === undefined || !isOwn(first.token, player) || first.isMute) return false;
+        return votes[i]?.every(({ token, what }) => {
+          const isInTheWay = first.want !== 'r' || what === 'w';
+          return !isInTheWay || ((counts.get(token) ?? 0) < quorum && this.#gives(token, i));
+        });
       });
+      return given.length >= quorum;
     });
-    return given.length >= quorum;
   }
 
   /** The master could give its vote to a waiter: nobody has it, or one that lives, and yields it if it is of no use. */

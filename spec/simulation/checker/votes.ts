@@ -8,7 +8,7 @@ import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { FenceFault, Fences } from './fences.js';
 import { FRESH_MS, MUTE_MS } from '../../../lib/protocol/lua/waiting.js';
 import { markedFor } from '../../support/marks.js';
-import { placesAt, type SharedVote, sharedVotes } from '../../support/shared-votes.js';
+import { placesAt, type SharedVote, sharedVote, sharedVotes } from '../../support/shared-votes.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 
 /** A violation by a server. */
@@ -116,7 +116,7 @@ export class Votes {
   /** @returns whether that token has sent a yield for the vote that it has there, and has not claimed it since */
   yieldedBy(token: string): (server: MemoryServer, key: string) => boolean {
     return (server, key) => {
-      const shared = sharedVotes(server, key)?.find((vote) => vote.token === token);
+      const shared = sharedVote(server, key, token);
       if (shared !== undefined)
         return this.#yielded.has(`${server.name} ${key} ${token} ${shared.mark?.serial}`);
       if (server.get(key) !== markedFor(token)) return false; // a yield that comes now leaves it
@@ -148,8 +148,8 @@ export class Votes {
   #onQueue(server: MemoryServer, entry: Entry, [code, serial]: readonly [number, number]): readonly Fault[] {
     if (code === 0) this.lines.places++;
     const [key = ''] = locksOf(entry);
-    const { token } = entry;
-    const shared = sharedVotes(server, key)?.find((vote) => vote.token === token);
+    const { token = '' } = entry;
+    const shared = sharedVote(server, key, token);
     const isTouched = shared === undefined ? server.get(key) === token : shared.mark === undefined;
     if (!isTouched) this.#claimed.get(server)?.delete(`${key} ${token}`);
     const name = reservation(server, entry, serial);

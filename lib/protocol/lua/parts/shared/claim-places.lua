@@ -11,10 +11,9 @@ local function queueOf(i, place)
   }
 end
 
--- Whether somebody in front stops the claim, and for how long that may last.
+-- For how long somebody in front stops the claim, in ms.
 local function stopped(own)
-  if not isStopped(own, own.token) then return 0 end
-  return lastEnd() > now and last - now or MUTE_MS
+  return isStopped(own, own.token) and stopEndsIn(own) or 0
 end
 
 -- `code` and `more` are the first and the last of the reply; both are 0 by default.

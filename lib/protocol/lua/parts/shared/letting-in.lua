@@ -2,9 +2,12 @@
 -- runs in all that frees, joins or turns.
 --
 -- From the first place on, in order of tickets: who has a vote here already loses the place; who fits gets its vote; and the
--- first that does not fit stops all that come later. A waiter that has not looked lately, or whose look nobody knows, stops
--- nobody: it may be dead. A *mute* place, of one that only claims again and again, is let in by nobody, and stops others as
--- long as it claims.
+-- first that does not fit stops all that come later. If that one has not looked lately, or nobody knows its look, it may be
+-- dead: a push asks it once to look, and it stops others for RESERVE_MS only, unless it does. A *mute* place, of one that only
+-- claims again and again, is let in by nobody, and stops others as long as it claims.
+--
+-- The turn of such a lock is `serial|asked|ticket`: all places up to that ticket were asked to look, the last of them at the
+-- instant `asked` (µs). Without any, it is `serial||`.
 --@needs answering, drop, fresh, gone, in-the-way, int, looking, own, push, spare, turn
 
 -- The places of those that cannot be sent a push have this behind the token.
@@ -18,13 +21,24 @@ local function wantOf(look)
   return type(look) == 'string' and string.match(look, '^%d+|%d+|%d+|%d+|%w*|%d+|(.+)$') or nil
 end
 
+-- When waiters were last asked to look, and up to which ticket; nothing if nobody was.
+local function askedOf(own)
+  local _, at, ticket = turnOf(own)
+  return tonumber(at), tonumber(ticket)
+end
+
+-- Until when (µs) the one that was asked last stops others; 0 if it does no more.
+local function stopsUntil(own)
+  local at = askedOf(own)
+  return at and at + RESERVE_MS * 1000 > clockOf(own) and at + RESERVE_MS * 1000 or 0
+end
+
 -- Whether a waiter with that look may be alive, and whether it stops those that come later.
 local function standing(own, token, look)
   local at = lookedAt(look)
-  if not at then return true, false end
-  local age = clockOf(own) - at
+  local age = at and clockOf(own) - at or FRESH_US + 1
   if isMute(token) then return age <= MUTE_US, true end
-  return age <= GONE_US, age <= FRESH_US
+  return age <= GONE_US, age <= FRESH_US or stopsUntil(own) > 0
 end
 
 -- Whether somebody waits in front of that place, or at all, who stops others.
@@ -37,10 +51,19 @@ local function isStopped(own, place)
   return false
 end
 
--- Returns four things: those to let in, in order, which are among `holders` from here on, marked; the tokens whose places go,
--- since they have a vote here; those that are gone; and the place that stops the others, and whether it would fit.
+-- For how long somebody in front may stop one that fits, in ms.
+local function stopEndsIn(own)
+  local untilUs = stopsUntil(own)
+  if untilUs > 0 then return math.ceil((untilUs - clockOf(own)) / 1000) end
+  return lastEnd() > now and last - now or MUTE_MS
+end
+
+-- Returns those to let in, in order, which are among `holders` from here on, marked; the tokens whose places go, since they
+-- have a vote here; and those that are gone. Of the place that stops the others, the token, whether it would fit, and the
+-- ticket if nobody has asked it to look yet.
 local function choose(own, self)
   local chosen, placed, dead = {}, {}, {}
+  local _, askedTo = askedOf(own)
   local found = redis.call('ZRANGE', KEYS[own.q], 0, MOST_TIDIED - 1, 'WITHSCORES')
   for i = 1, #found, 2 do
     local token, ticket = found[i], tonumber(found[i + 1])
@@ -58,8 +81,8 @@ local function choose(own, self)
         chosen[#chosen + 1] = {token, ticket, first, k, look}
         kind = kindOf(want)
         note(token, first, now + RESERVE_MS, k, own.serial, ticket)
-      elseif first or stops then
-        return chosen, placed, dead, token, first
+      elseif first or stops or ticket > (askedTo or 0) then
+        return chosen, placed, dead, token, first, not first and not stops and ticket
       end
     end
   end
@@ -116,7 +139,7 @@ end
 
 -- One batch. Returns whether to go on: somebody was gone, so that others may come in.
 local function letSomeIn(own, self)
-  local chosen, placed, dead, stop, mayFit = choose(own, self)
+  local chosen, placed, dead, stop, mayFit, unasked = choose(own, self)
   local heard, unheard = {}, {}
   if chosen[1] then
     heard, unheard = giveAll(own, chosen, self)
@@ -125,8 +148,13 @@ local function letSomeIn(own, self)
   for _, token in ipairs(unheard) do dead[#dead + 1] = token end
   for _, token in ipairs(heard) do placed[#placed + 1] = token end
   if placed[1] then redis.call('ZREM', KEYS[own.q], unpack(placed)) end
-  if stop and stop ~= self and not isMute(stop) and (own.given > 0 or mayFit) and not unheard[1] then
-    if push(own, stop, mayFit and 'N' or 'W') == 0 then dead[#dead + 1] = stop end
+  local mayBeTold = stop and stop ~= self and not isMute(stop) and not unheard[1]
+  if mayBeTold and (own.given > 0 or mayFit or unasked) then
+    if push(own, stop, mayFit and 'N' or 'W') == 0 then
+      dead[#dead + 1] = stop
+    elseif unasked then
+      own.asked = int(clockOf(own)) .. '|' .. int(unasked)
+    end
   end
   dropPlaces(own, dead)
   spare = spare - #dead
@@ -140,7 +168,9 @@ local function letIn(own, self)
   while isMore and spare > 0 do isMore = letSomeIn(own, self) end
   if last == nil then keep() end
   if redis.call('EXISTS', KEYS[own.q]) == 1 then
-    if own.given > 0 or not turnOf(own) then setTurn(own, int(own.serial) .. '||', 0) end
+    if own.given > 0 or own.asked or not turnOf(own) then
+      setTurn(own, int(own.serial) .. '|' .. (own.asked or string.match(own.text, '|(.*)$') or '|'), 0)
+    end
   else
     redis.call('DEL', KEYS[own.t], KEYS[own.m])
     own.text = ''

@@ -6,7 +6,7 @@
 local function waitOn(own)
   askAll(own)
   local left = waitFor(own.token, own.want)
-  if left == 0 then left = lastEnd() > now and last - now or MUTE_MS end
+  if left == 0 then left = stopEndsIn(own) end
   local place = rankOf(own)
   if place and place > 0 and tidy(own, own.token) then place = rankOf(own) end
   return {0, left, own.us, place or 0}

@@ -30,7 +30,8 @@ local function yieldShared(k, token, place, want, proposal)
   keep()
   if life ~= '0' then
     pcall(queueAgain, own)
-    setTurn(own, int(math.max(turnOf(own) or 0, held[4])) .. '||', own.keep)
+    local last, asked, to = turnOf(own)
+    setTurn(own, table.concat({int(math.max(last or 0, held[4])), asked or '', to or ''}, '|'), own.keep)
   end
   if rests ~= '1' then letIn(own) end
   if life ~= '0' and not holders[token] then askAll(own) end
