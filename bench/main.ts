@@ -15,6 +15,7 @@ import { measureAll } from './run.js';
 /** What each of these runs in place of the scenarios; it reads what follows by itself. */
 const OTHERS: Readonly<Record<string, () => Promise<unknown>>> = {
   '--against': () => import('./against/main.js'),
+  '--readers': () => import('./readers.js'),
   '--scripts': () => import('./scripts/main.js'),
 };
 

@@ -12,21 +12,38 @@ import { startMasters } from '../../scripts/masters.js';
 import { compile } from '../compile.js';
 import { interval, median } from '../statistics.js';
 import { describeSurroundings } from '../surroundings.js';
-import { LOADS, type Measured, MODES, type Sample } from './setting.js';
+import { Hogs } from '../hogs.js';
+import { relaysTo } from '../relay.js';
+import {
+  type Comparison,
+  type ComparisonName,
+  COMPARISONS,
+  describeSetting,
+  isComparison,
+  type Measured,
+  type Sample,
+  type Setting,
+} from './setting.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const NODES = [1, 5];
-const ROUNDS = 25;
-const PROCESS_MS = 60_000;
-const FIGURES = [
+const PROCESS_MS = 120_000;
+/** Those that are compared; and those of which both values are of interest. */
+const RATIOS = [
   { name: 'pairs a second', of: ({ rate }: Sample) => rate },
   { name: 'CPU of the client', of: ({ cpuUs }: Sample) => cpuUs },
 ];
+const VALUES = [
+  { name: 'calls to each master', of: ({ calls }: Sample) => calls },
+  { name: 'their time there, µs', of: ({ scriptUs }: Sample) => scriptUs },
+];
 
 const run = promisify(execFile);
-const [revision, rounds = `${ROUNDS}`] = process.argv.slice(3);
-if (revision === undefined || !/^[1-9]\d*$/.test(rounds)) {
-  console.error('npm run bench -- --against COMMIT [ROUNDS]');
+const [revision, ...more] = process.argv.slice(3);
+const chosen = more.find(isComparison) ?? 'usual';
+const { loads, settings, rounds: usually }: Comparison = COMPARISONS[chosen];
+const rounds = more.find((word) => !isComparison(word)) ?? `${usually}`;
+if (revision === undefined || more.length > 2 || !/^[1-9]\d*$/.test(rounds)) {
+  console.error('npm run bench -- --against COMMIT [usual|shared] [ROUNDS]');
   process.exit(2);
 }
 
@@ -34,18 +51,16 @@ using tree = new EarlierTree(commitOf(revision));
 const BEFORE = await compile(join(tree.path, 'lib/index.ts'), 'against-before');
 const NOW = await compile(join(ROOT, 'lib/index.ts'), 'against-now');
 const PROCESS = await compile(fileURLToPath(new URL('process.ts', import.meta.url)), 'against-process');
-await using masters = await startMasters(Math.max(...NODES));
-await compare(masters.urls);
+await using masters = await startMasters(Math.max(...settings.map(({ nodes }) => nodes)));
+await compare(chosen, masters.urls);
 
-async function compare(urls: readonly string[]): Promise<void> {
+async function compare(name: ComparisonName, urls: readonly string[]): Promise<void> {
   const pairs = new Map<string, [before: Measured, now: Measured][]>();
   for (let round = 0; round < Number(rounds); round++) {
-    for (const nodes of NODES) {
-      for (const mode of MODES) {
-        const measured = await inTurn(round, mode, urls.slice(0, nodes));
-        const key = `N=${nodes}, ${mode}`;
-        pairs.set(key, [...(pairs.get(key) ?? []), measured]);
-      }
+    for (const [index, setting] of settings.entries()) {
+      const measured = await inTurn(round, setting, urls.slice(0, setting.nodes), [name, `${index}`]);
+      const key = describeSetting(setting);
+      pairs.set(key, [...(pairs.get(key) ?? []), measured]);
     }
     console.error(`round ${round + 1} of ${rounds}`);
   }
@@ -53,18 +68,22 @@ async function compare(urls: readonly string[]): Promise<void> {
 }
 
 /** @returns before, now; measured in the one order and in the other by turns */
-async function inTurn(round: number, mode: string, urls: readonly string[]): Promise<[Measured, Measured]> {
-  const measure = (lib: string): Promise<Measured> => measureIn(lib, mode, urls);
+async function inTurn(
+  round: number,
+  { delayMs, isBusy }: Setting,
+  urls: readonly string[],
+  args: readonly string[],
+): Promise<[Measured, Measured]> {
+  using _hogs = isBusy === true ? new Hogs() : undefined;
+  await using relays = delayMs === undefined ? undefined : await relaysTo(urls, delayMs);
+  const measure = (lib: string): Promise<Measured> => measureIn(lib, [...args, ...(relays?.urls ?? urls)]);
   if (round % 2 === 0) return [await measure(BEFORE), await measure(NOW)];
   const later = await measure(NOW);
   return [await measure(BEFORE), later];
 }
 
-async function measureIn(lib: string, mode: string, urls: readonly string[]): Promise<Measured> {
-  const { stdout } = await run(process.execPath, [PROCESS, lib, mode, ...urls], {
-    cwd: ROOT,
-    timeout: PROCESS_MS,
-  });
+async function measureIn(lib: string, args: readonly string[]): Promise<Measured> {
+  const { stdout } = await run(process.execPath, [PROCESS, lib, ...args], { cwd: ROOT, timeout: PROCESS_MS });
   return JSON.parse(stdout) as Measured;
 }
 
@@ -76,18 +95,19 @@ function sampleOf(measured: Measured, load: number): Sample {
 
 function tell(pairs: ReadonlyMap<string, readonly [before: Measured, now: Measured][]>): void {
   for (const [key, measured] of pairs) {
-    for (const [i, load] of LOADS.entries()) {
-      for (const { name, of } of FIGURES) {
-        const found = measured.map(
-          ([before, now]) => [of(sampleOf(before, i)), of(sampleOf(now, i))] as const,
-        );
-        const ratios = found.map(([before, now]) => now / before);
+    for (const [i, load] of loads.entries()) {
+      const found = measured.map(([before, now]) => [sampleOf(before, i), sampleOf(now, i)] as const);
+      const line = (name: string, text: string): void =>
+        console.log(`${`${key}, ${load.name}: ${name}`.padEnd(64)} ${text}`);
+      for (const { name, of } of RATIOS) {
+        const ratios = found.map(([before, now]) => of(now) / of(before));
         const { low, high } = interval(ratios);
-        const before = median(found.map(([one]) => one));
         const ratio = `${median(ratios).toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`;
-        console.log(
-          `${`${key}, ${load.name}: ${name}`.padEnd(54)} ${ratio.padEnd(18)} of ${Number(before.toPrecision(3)).toLocaleString('en')}`,
-        );
+        line(name, `${ratio.padEnd(18)} of ${short(median(found.map(([before]) => of(before))))}`);
+      }
+      for (const { name, of } of VALUES) {
+        const [before, now] = [0, 1].map((side) => short(median(found.map((pair) => of(pair[side as 0 | 1]))))); // both
+        line(name, `${now}, before ${before}`);
       }
     }
   }
@@ -95,4 +115,8 @@ function tell(pairs: ReadonlyMap<string, readonly [before: Measured, now: Measur
   console.log(
     `${ours} over ${revision}; medians of ${rounds} rounds with their 95 % intervals; CPU ${CPU}, Node ${Node}, server ${server}`,
   );
+}
+
+function short(value: number): string {
+  return Number(value.toPrecision(3)).toLocaleString('en');
 }

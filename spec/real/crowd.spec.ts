@@ -6,6 +6,7 @@ import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { locksOn } from '../support/commands.js';
 import { byHand, eventually } from '../support/real.js';
+import { queueKey } from '../../lib/protocol/keys.js';
 import { isUsual } from '../support/breadth.js';
 
 const MANY = 10_000;
@@ -69,6 +70,18 @@ for (const nodes of isUsual ? [3] : [1, 3, 5]) {
       expect(leases.length).to.equal(SOME);
       await Promise.all(leases.map((lease) => lease.extend()));
       await giveBack(leases);
+    });
+
+    it(`${SOME} readers wait behind a writer: all come in as it leaves`, async () => {
+      const hall = redlock.readWriteLock('hall');
+      const writer = await hall.write.acquire();
+      const awaited = all(SOME, () => hall.read.acquire());
+      for (const client of clients)
+        await eventually(async () => (await client.zcard(queueKey('hall'))) === SOME);
+      await writer.release();
+      const readers = await awaited;
+      expect(new Set(readers.map(({ status }) => status))).to.deep.equal(new Set(['held']));
+      await giveBack(readers);
     });
 
     it(`${SOME} to read and as many permits`, async () => {

@@ -49,8 +49,8 @@ const SENT_MS = 7_654_321;
 const AHEAD_MS = 1e9;
 /** What is set for less than that would run out on a busy machine. */
 const BRIEF_MS = 60_000;
-/** The most that one call lets in, and asks. */
-const MOST = 64;
+/** The most that one call lets in; and that it asks for their votes. */
+const [MOST_LET_IN, MOST_ASKED] = [400, 64];
 
 const [ANN, BEN, CAT, DAN, EVE] = ['ann', 'ben', 'cat', 'dan', 'eve'].map((name) => tokenFrom(name, '1')) as [
   string,
@@ -531,20 +531,20 @@ describe('the queue of shared locks: scripts on a real server', () => {
       expect([await held(), await waiting(), await told()]).to.deep.equal([{ ben: 'r' }, [], []]);
     });
 
-    it(`${MOST} come in at most, and the next is told to look at once: that lets in itself, and so many more`, async () => {
-      const many = crowd(2 * MOST + 5);
+    it(`${MOST_LET_IN} come in at most, and the next is told to look at once: that lets in itself, and so many more`, async () => {
+      const many = crowd(2 * MOST_LET_IN + 5);
       await listenTo(many[0] ?? '', CAT);
       await claim(EVE, 'w');
       await wait(wanting(many, 'r'));
       await leave(EVE);
-      expect(Object.keys(await server.redis.hgetall(KEY))).to.have.members(['kind', ...many.slice(0, MOST)]);
+      expect(Object.keys(await server.redis.hgetall(KEY))).to.have.members(['kind', ...many.slice(0, MOST_LET_IN)]);
       const heard = await listener.heard();
-      expect(heard).to.have.length(MOST + 1);
-      const next = many[MOST] ?? '';
+      expect(heard).to.have.length(MOST_LET_IN + 1);
+      const next = many[MOST_LET_IN] ?? '';
       expect(heard.at(-1)).to.equal(`${pushChannel(next)} N ${next} ${KEY}`);
-      expect((await look(next, 'r', { ticket: TICKET + MOST }))[0]).to.equal(6);
+      expect((await look(next, 'r', { ticket: TICKET + MOST_LET_IN }))[0]).to.equal(6);
       expect([await server.redis.hlen(KEY), await server.redis.zcard(QUEUE)]).to.deep.equal([
-        1 + 2 * MOST,
+        1 + 2 * MOST_LET_IN,
         5,
       ]);
       expect((await listener.heard()).at(-1)).to.include(' N ');
@@ -871,8 +871,8 @@ describe('the queue of shared locks: scripts on a real server', () => {
       expect(await told()).to.include('I cat');
     });
 
-    it(`of ${MOST} at a time, others the next time: who cannot yield keeps silent`, async () => {
-      const size = MOST + 40;
+    it(`of ${MOST_ASKED} at a time, others the next time: who cannot yield keeps silent`, async () => {
+      const size = MOST_ASKED + 40;
       const many = crowd(size);
       await listenTo(many[0] ?? '');
       for (const [i, token] of many.entries()) await look(token, 'r', { ticket: TICKET + 1 + i });
@@ -880,9 +880,9 @@ describe('the queue of shared locks: scripts on a real server', () => {
       for (let i = 0; i < 10 && asked.size < size; i++) {
         await look(ANN, 'w');
         const texts = await listener.heard();
-        expect(texts).to.have.length(MOST);
+        expect(texts).to.have.length(MOST_ASKED);
         for (const text of texts) asked.add(text);
-        us += MOST;
+        us += MOST_ASKED;
       }
       expect(asked.size).to.equal(size);
     });

@@ -41,10 +41,21 @@ local function standing(own, token, look)
   return age <= GONE_US, age <= FRESH_US or stopsUntil(own) > 0
 end
 
+-- A place by its index from 0 on, in order: the token and the ticket; nothing if there are not as many. Few are read at first,
+-- since most calls go no further than the first place.
+local function placeAt(own, i)
+  if i == 0 or i == FEW then
+    own.from, own.found = i, redis.pcall('ZRANGE', KEYS[own.q], i, (i == 0 and FEW or MOST_TIDIED) - 1, 'WITHSCORES')
+  end
+  local at = 2 * (i - own.from)
+  return own.found[at + 1], tonumber(own.found[at + 2])
+end
+
 -- Whether somebody waits in front of that place, or at all, who stops others.
 local function isStopped(own, place)
-  for _, token in ipairs(redis.pcall('ZRANGE', KEYS[own.q], 0, MOST_TIDIED - 1)) do
-    if token == place then return false end
+  for i = 0, MOST_TIDIED - 1 do
+    local token = placeAt(own, i)
+    if not token or token == place then return false end
     local isThere, stops = standing(own, token, lookOf(own, token))
     if isThere and stops and not holders[token] then return true end
   end
@@ -64,9 +75,9 @@ end
 local function choose(own, self)
   local chosen, placed, dead = {}, {}, {}
   local _, askedTo = askedOf(own)
-  local found = redis.call('ZRANGE', KEYS[own.q], 0, MOST_TIDIED - 1, 'WITHSCORES')
-  for i = 1, #found, 2 do
-    local token, ticket = found[i], tonumber(found[i + 1])
+  for i = 0, MOST_TIDIED - 1 do
+    local token, ticket = placeAt(own, i)
+    if not token then break end
     local look = lookOf(own, token)
     local isThere, stops = standing(own, token, look)
     if holders[token] then
