@@ -27,7 +27,8 @@ const redlock = new Redlock(clients, PATIENT);
 await redlock.ready();
 const hall = redlock.readWriteLock(LOCK);
 const writer = await hall.write.acquire();
-for (const hand of hands) await hand.config('SET', 'slowlog-log-slower-than', '0', 'slowlog-max-len', '100000');
+for (const hand of hands)
+  await hand.config('SET', 'slowlog-log-slower-than', '0', 'slowlog-max-len', '100000');
 
 const readers: Promise<Lease>[] = [];
 await phase('all wait', async () => {
@@ -43,7 +44,9 @@ await phase('all have left', async () => {
   await Promise.all(leases.map((lease) => lease.release()));
 });
 const { CPU, Node, server, commit } = describeSurroundings();
-console.log(`${commit}, ${count} readers of one process, N=${NODES}; CPU ${CPU}, Node ${Node}, server ${server}`);
+console.log(
+  `${commit}, ${count} readers of one process, N=${NODES}; CPU ${CPU}, Node ${Node}, server ${server}`,
+);
 await redlock.close();
 for (const client of [...clients, ...hands]) client.disconnect();
 

@@ -106,7 +106,9 @@ function tell(pairs: ReadonlyMap<string, readonly [before: Measured, now: Measur
         line(name, `${ratio.padEnd(18)} of ${short(median(found.map(([before]) => of(before))))}`);
       }
       for (const { name, of } of VALUES) {
-        const [before, now] = [0, 1].map((side) => short(median(found.map((pair) => of(pair[side as 0 | 1]))))); // both
+        const [before, now] = [0, 1].map((side) =>
+          short(median(found.map((pair) => of(pair[side as 0 | 1])))),
+        ); // both
         line(name, `${now}, before ${before}`);
       }
     }

@@ -48,7 +48,6 @@ function acquire(redlock: quorate.Redlock, kind: Kind, lock: string, waitMs: num
 
 async function measure(load: Load, lengthMs: number): Promise<Sample> {
   const { holdMs, kind, lanes, names, readers = 0 } = load;
-  const run = used++;
   const before = await scriptsOnMasters();
   const startMs = performance.now();
   const cpu = process.cpuUsage();
@@ -58,7 +57,7 @@ async function measure(load: Load, lengthMs: number): Promise<Sample> {
       const lock =
         names === undefined
           ? `${process.pid}:${used++}`
-          : `${process.pid}:${run}:${Math.floor(Math.random() * names)}`;
+          : `${load.name}:${Math.floor(Math.random() * names)}`;
       const lease = await acquire(redlock, wanted, lock, names === undefined ? 0 : WAIT_MS);
       if (holdMs !== undefined) await sleep(holdMs[0] + Math.random() * (holdMs[1] - holdMs[0]));
       await lease.release();
@@ -67,7 +66,9 @@ async function measure(load: Load, lengthMs: number): Promise<Sample> {
   };
   const working = instances.slice(0, instancesOf(load));
   await Promise.all(
-    working.flatMap((redlock, i) => Array.from({ length: lanes }, () => work(redlock, i < readers ? 'read' : kind))),
+    working.flatMap((redlock, i) =>
+      Array.from({ length: lanes }, () => work(redlock, i < readers ? 'read' : kind)),
+    ),
   );
   const { user, system } = process.cpuUsage(cpu);
   const endMs = performance.now();

@@ -51,10 +51,10 @@ const FENCES = {
 const BOUNDS = {
   /** Places that one tidying of a queue goes through. */
   MOST_TIDIED: 500,
-  /** Waiters for a shared lock that one call lets in: fewer than places that it goes through, so that it tells the next one. */
+  /** Waiters for a shared lock that one call lets in: fewer than the places that it reads, so that the next one gets a push. */
   MOST_LET_IN: 400,
   /** Places of a shared lock that are read before it is known whether more of them matter. */
-  FEW: 8,
+  FEW: 2,
   /** Waiters that one look asks for their votes. */
   MOST_ASKED: 64,
   /** Clients that get a push that they are among the first. */

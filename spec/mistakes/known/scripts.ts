@@ -119,10 +119,8 @@ export const SCRIPTS: readonly Mistake[] = [
         replace: '',
       },
     ],
-    noticedBy: {
-      breaks: ['counter order', 'token order', 'token uniqueness'],
-      seeds: { from: 36, options: { sharedLocks: true, clients: 4 } },
-    },
+    // waiters are let in with tokens that are counted already, so that seeds come to acceptances too rarely
+    noticedBy: { specs: ['spec/protocol/lua/shared-scripts.spec.ts'] },
   },
   {
     name: 'script rw-extend: says so and does nothing',

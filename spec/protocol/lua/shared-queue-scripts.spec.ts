@@ -537,7 +537,10 @@ describe('the queue of shared locks: scripts on a real server', () => {
       await claim(EVE, 'w');
       await wait(wanting(many, 'r'));
       await leave(EVE);
-      expect(Object.keys(await server.redis.hgetall(KEY))).to.have.members(['kind', ...many.slice(0, MOST_LET_IN)]);
+      expect(Object.keys(await server.redis.hgetall(KEY))).to.have.members([
+        'kind',
+        ...many.slice(0, MOST_LET_IN),
+      ]);
       const heard = await listener.heard();
       expect(heard).to.have.length(MOST_LET_IN + 1);
       const next = many[MOST_LET_IN] ?? '';

@@ -6,7 +6,9 @@
 --@needs clock, int
 local least = 0
 local function runId()
-  return string.match(need(redis.pcall('INFO', 'server'), 'INFO'), 'run_id:(%w+)')
+  local info = need(redis.pcall('INFO', 'server'), 'INFO')
+  local _, last = string.find(info, 'run_id:', 1, true)
+  return last and string.match(string.sub(info, last + 1, last + 64), '^%w+')
 end
 local function guarded(m, period)
   local marker = redis.pcall('GET', KEYS[m])

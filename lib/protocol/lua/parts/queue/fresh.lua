@@ -13,7 +13,7 @@ local function freshLook(own, found, want)
   if run ~= '' then
     local info = own.info or redis.pcall('INFO', 'server')
     own.info = info
-    if type(info) ~= 'string' or string.match(info, 'run_id:(%w+)') ~= run then return nil end
+    if type(info) ~= 'string' or not string.find(info, 'run_id:' .. run, 1, true) then return nil end
   end
   local fence = countVote(own, life, math.max(least, at - AHEAD_US))
   if fence then return tonumber(ttl), sent, tonumber(at), fence end

@@ -45,7 +45,8 @@ end
 -- since most calls go no further than the first place.
 local function placeAt(own, i)
   if i == 0 or i == FEW then
-    own.from, own.found = i, redis.pcall('ZRANGE', KEYS[own.q], i, (i == 0 and FEW or MOST_TIDIED) - 1, 'WITHSCORES')
+    local to = (i == 0 and FEW or MOST_TIDIED) - 1
+    own.from, own.found = i, redis.pcall('ZRANGE', KEYS[own.q], i, to, 'WITHSCORES')
   end
   local at = 2 * (i - own.from)
   return own.found[at + 1], tonumber(own.found[at + 2])
