@@ -413,55 +413,53 @@ function sharedCases(us: number): Case[] {
   const writer = (key: string): Words[] => hash(key, 'rw1', OWN, `w|${ends}|`);
   const reader = (key: string): Words[] => hash(key, 'rw1', OWN, `r|${ends}|`);
   const permit = (key: string): Words[] => hash(key, 'sem1', OWN, `0|${ends}|5`);
-  const watch = ['watch', `${waiter(1)}|${ends}|0 w`];
+  const waiting = (want: string): Words[] =>
+    waited('k', us).map(
+      (words) => words.map((word) => word.replace(/\|\|0$/, `||0|${want}`)) as unknown as Words,
+    ); // as long
+  const proposal = String(us);
   const one = (
     script: string,
     name: string,
     says: number,
     before: readonly Words[],
     args: readonly string[],
-    more: readonly string[] = [],
-  ): Case => ({
-    name,
-    script,
-    says,
-    before: [clear('k'), ...before],
-    keys: ['k', ...more],
-    args,
-  });
-  const claim = (role: string, life: string): string[] => [OWN, role, TTL, '', '1', life, String(us), '0'];
+    keys: readonly string[],
+  ): Case => ({ name, script, says, before: [clear('k'), ...before], keys, args });
+  const queued = (key: string): string[] => [key, ...beside(key, 'q', 't', 'm')];
+  const read = [OWN, 'r', TTL, '', '0', proposal, '0'];
+  const write = [OWN, 'w', TTL, '', LIFE, proposal, '0'];
+  const permits = [OWN, TTL, '1', '5', '', '0'];
+  const place = `${us}|${TTL}|1000`;
   return [
-    one('rw-claim', 'reader, free', 1, [], claim('r', '0'), [MARKER]),
-    one('rw-claim', 'reader, beside three', 1, hash('k', 'rw1', ...readers), claim('r', '0'), [MARKER]),
-    one('rw-claim', 'writer, free', 1, [], claim('w', LIFE), ['ck', MARKER]),
-    one('rw-claim', 'writer, refused', 0, hash('k', 'rw1', ...readers), claim('w', LIFE), ['ck', MARKER]),
-    one('permit-claim', 'free', 1, [], [OWN, TTL, '1', '5', '', '1', '0'], [MARKER]),
-    one(
-      'permit-claim',
-      'beside one',
-      1,
-      hash('k', 'sem1', OTHER, `0|${ends}|5`),
-      [OWN, TTL, '1', '5', '', '1', '0'],
-      [MARKER],
-    ),
-    one('leave', 'alone', 1, reader('k'), [OWN]),
-    one('leave', 'watched', 1, hash('k', 'rw1', OWN, `r|${ends}|`, ...watch), [OWN]),
-    one('survey-shared', 'three', 1, hash('k', 'rw1', ...readers), [], ['gk', 'qk', 'mk']),
+    one('rw-claim', 'reader, free', 1, [], read, [...queued('k'), MARKER]),
+    one('rw-claim', 'reader, beside three', 1, hash('k', 'rw1', ...readers), read, [...queued('k'), MARKER]),
+    one('rw-claim', 'writer, free', 1, [], write, [...all('k'), MARKER]),
+    one('rw-claim', 'writer, refused', 0, hash('k', 'rw1', ...readers), write, [...all('k'), MARKER]),
+    one('permit-claim', 'free', 1, [], permits, [...queued('k'), MARKER]),
+    one('permit-claim', 'beside one', 1, hash('k', 'sem1', OTHER, `0|${ends}|5`), permits, [
+      ...queued('k'),
+      MARKER,
+    ]),
+    one('leave', 'alone', 1, reader('k'), [OWN, proposal], all('k')),
+    one('leave', 'lets a writer in', 1, [...writer('k'), ...waiting('w')], [OWN, proposal], all('k')),
+    one('leave', 'lets three readers in', 1, [...writer('k'), ...waiting('r')], [OWN, proposal], all('k')),
+    one('survey-shared', 'three', 1, hash('k', 'rw1', ...readers), [], ['k', 'qk', 'mk']),
     ...batchesOf('shared-batch', [
       {
         name: 'reader, free',
         letter: 'C',
-        shared: ['r', TTL, '0', '0', ''],
-        keys: (key) => [key],
-        own: [OWN],
+        shared: ['r', TTL, '0', '0'],
+        keys: queued,
+        own: [OWN, ''],
         before: () => [],
       },
       {
         name: 'writer, free',
         letter: 'C',
-        shared: ['w', TTL, LIFE, String(us), ''],
-        keys: (key) => [key, `c${key}`],
-        own: [OWN],
+        shared: ['w', TTL, LIFE, proposal],
+        keys: all,
+        own: [OWN, ''],
         before: () => [],
       },
       {
@@ -478,23 +476,23 @@ function sharedCases(us: number): Case[] {
         letter: 'A',
         shared: [LIFE],
         keys: (key) => [key, `c${key}`],
-        own: [OWN, String(us)],
+        own: [OWN, proposal],
         before: writer,
       },
       {
         name: 'permit, aligned',
         letter: 'S',
-        shared: ['5'],
-        keys: (key) => [key],
+        shared: ['5', proposal],
+        keys: all,
         own: [OWN, '0'],
         before: permit,
       },
       {
         name: 'permit, free',
         letter: 'P',
-        shared: [TTL, '1', '5', ''],
-        keys: (key) => [key],
-        own: [OWN],
+        shared: [TTL, '1', '5'],
+        keys: queued,
+        own: [OWN, ''],
         before: () => [],
       },
       {
@@ -506,7 +504,25 @@ function sharedCases(us: number): Case[] {
         before: permit,
         last: ['taken'],
       },
-      { name: 'leaves', letter: 'L', shared: [], keys: (key) => [key], own: [OWN], before: reader },
+      { name: 'leaves', letter: 'L', shared: [proposal], keys: all, own: [OWN], before: reader },
+      {
+        name: 'look, writer, refused',
+        letter: 'Q',
+        shared: ['w', TTL, LIFE, proposal],
+        keys: all,
+        own: [waiter(9), place],
+        before: (key) => hash(key, 'rw1', OWN, `w|${ends}|`),
+        says: 0,
+      },
+      {
+        name: 'look, reader, free',
+        letter: 'Q',
+        shared: ['r', TTL, '0', '0'],
+        keys: all,
+        own: [waiter(9), place],
+        before: () => [],
+        says: 6,
+      },
     ]),
   ];
 }
