@@ -39,10 +39,10 @@ const VALUES = [
 
 const run = promisify(execFile);
 const [revision, ...more] = process.argv.slice(3);
-const chosen = more.find(isComparison) ?? 'usual';
+const chosen = more[0] !== undefined && isComparison(more[0]) ? more[0] : 'usual';
 const { loads, settings, rounds: usually }: Comparison = COMPARISONS[chosen];
-const rounds = more.find((word) => !isComparison(word)) ?? `${usually}`;
-if (revision === undefined || more.length > 2 || !/^[1-9]\d*$/.test(rounds)) {
+const [rounds = `${usually}`, ...unknown] = more[0] === chosen ? more.slice(1) : more;
+if (revision === undefined || unknown.length > 0 || !/^[1-9]\d*$/.test(rounds)) {
   console.error('npm run bench -- --against COMMIT [usual|shared] [ROUNDS]');
   process.exit(2);
 }

@@ -1247,6 +1247,7 @@ describe('the queue of shared locks: scripts on a real server', () => {
         [server.runId, us, 'V'],
         [server.runId, us + 1, 'G'],
         ['f'.repeat(40), 0, 'G'],
+        [server.runId.slice(0, -1), 0, 'G'],
       ] as const) {
         await claim(EVE, 'w');
         await wait({ [ANN]: 'w' }, { guardMs: GUARD_MS });

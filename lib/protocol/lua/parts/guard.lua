@@ -3,12 +3,10 @@
 -- without a guard is refused by a master with a marker: it would void the guard of the others.
 --
 -- `least` is the end of the master's last quarantine, in µs: a lower counter may have come back with old data.
---@needs clock, int
+--@needs clock, int, run-id
 local least = 0
 local function runId()
-  local info = need(redis.pcall('INFO', 'server'), 'INFO')
-  local _, last = string.find(info, 'run_id:', 1, true)
-  return last and string.match(string.sub(info, last + 1, last + 64), '^%w+')
+  return runIdIn(need(redis.pcall('INFO', 'server'), 'INFO'))
 end
 local function guarded(m, period)
   local marker = redis.pcall('GET', KEYS[m])

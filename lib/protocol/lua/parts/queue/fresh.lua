@@ -1,5 +1,5 @@
 -- What a fresh look asks for.
---@needs fence, own
+--@needs fence, own, run-id
 
 -- The ttl, the instant of sending, the clock at the look, and the fencing token, which is counted. Nothing if the look is too
 -- old, asks for a reservation, has something else behind it than `want`, or was answered by a process that has restarted since.
@@ -13,7 +13,7 @@ local function freshLook(own, found, want)
   if run ~= '' then
     local info = own.info or redis.pcall('INFO', 'server')
     own.info = info
-    if type(info) ~= 'string' or not string.find(info, 'run_id:' .. run, 1, true) then return nil end
+    if type(info) ~= 'string' or runIdIn(info) ~= run then return nil end
   end
   local fence = countVote(own, life, math.max(least, at - AHEAD_US))
   if fence then return tonumber(ttl), sent, tonumber(at), fence end
