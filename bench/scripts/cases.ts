@@ -405,14 +405,14 @@ function otherCases(us: number): Case[] {
 
 function sharedCases(us: number): Case[] {
   const ends = String(Math.floor(us / 1_000) + 30_000);
-  const hash = (key: string, kind: string, ...fields: string[]): Words[] => [
-    ['hset', key, 'kind', kind, ...fields],
+  const hash = (key: string, ...fields: string[]): Words[] => [
+    ['hset', key, ...fields],
     ['pexpire', key, TTL],
   ];
   const readers = [OTHER, token(3), token(4)].flatMap((one) => [one, `r|${ends}|`]);
-  const writer = (key: string): Words[] => hash(key, 'rw1', OWN, `w|${ends}|`);
-  const reader = (key: string): Words[] => hash(key, 'rw1', OWN, `r|${ends}|`);
-  const permit = (key: string): Words[] => hash(key, 'sem1', OWN, `0|${ends}|5`);
+  const writer = (key: string): Words[] => hash(key, OWN, `w|${ends}|`);
+  const reader = (key: string): Words[] => hash(key, OWN, `r|${ends}|`);
+  const permit = (key: string): Words[] => hash(key, OWN, `0|${ends}|5`);
   const waiting = (want: string): Words[] =>
     waited('k', us).map(
       (words) => words.map((word) => word.replace(/\|\|0$/, `||0|${want}`)) as unknown as Words,
@@ -433,18 +433,15 @@ function sharedCases(us: number): Case[] {
   const place = `${us}|${TTL}|1000`;
   return [
     one('rw-claim', 'reader, free', 1, [], read, [...queued('k'), MARKER]),
-    one('rw-claim', 'reader, beside three', 1, hash('k', 'rw1', ...readers), read, [...queued('k'), MARKER]),
+    one('rw-claim', 'reader, beside three', 1, hash('k', ...readers), read, [...queued('k'), MARKER]),
     one('rw-claim', 'writer, free', 1, [], write, [...all('k'), MARKER]),
-    one('rw-claim', 'writer, refused', 0, hash('k', 'rw1', ...readers), write, [...all('k'), MARKER]),
+    one('rw-claim', 'writer, refused', 0, hash('k', ...readers), write, [...all('k'), MARKER]),
     one('permit-claim', 'free', 1, [], permits, [...queued('k'), MARKER]),
-    one('permit-claim', 'beside one', 1, hash('k', 'sem1', OTHER, `0|${ends}|5`), permits, [
-      ...queued('k'),
-      MARKER,
-    ]),
+    one('permit-claim', 'beside one', 1, hash('k', OTHER, `0|${ends}|5`), permits, [...queued('k'), MARKER]),
     one('leave', 'alone', 1, reader('k'), [OWN, proposal], all('k')),
     one('leave', 'lets a writer in', 1, [...writer('k'), ...waiting('w')], [OWN, proposal], all('k')),
     one('leave', 'lets three readers in', 1, [...writer('k'), ...waiting('r')], [OWN, proposal], all('k')),
-    one('survey-shared', 'three', 1, hash('k', 'rw1', ...readers), [], ['k', 'qk', 'mk']),
+    one('survey-shared', 'three', 1, hash('k', ...readers), [], ['k', 'qk', 'mk']),
     ...batchesOf('shared-batch', [
       {
         name: 'reader, free',
@@ -511,7 +508,7 @@ function sharedCases(us: number): Case[] {
         shared: ['w', TTL, LIFE, proposal],
         keys: all,
         own: [waiter(9), place],
-        before: (key) => hash(key, 'rw1', OWN, `w|${ends}|`),
+        before: (key) => hash(key, OWN, `w|${ends}|`),
         says: 0,
       },
       {

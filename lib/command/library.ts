@@ -8,7 +8,7 @@ export { Redlock } from '../redlock.js';
 export { fingerprint, RedisTransport } from '../redis/transport.js';
 export { Silence, toError } from '../redis/server-errors.js';
 export { counterKey, RESERVED, takenKey } from '../protocol/keys.js';
-export { STORED_KIND } from '../protocol/lua/stored.js';
+export { SHARED_FIELD } from '../protocol/lua/stored.js';
 export { quorumOf } from '../protocol/quorum.js';
 export { release } from '../protocol/request.js';
 export { taking } from '../protocol/lone-requests.js';

@@ -14,7 +14,7 @@ import {
   RESERVED_MARK,
   SettledScope,
   Silence,
-  STORED_KIND,
+  SHARED_FIELD,
   takenKey,
   taking,
   toError,
@@ -176,10 +176,9 @@ export async function releaseOn(
 const HOLDERS = `local kind, ttl = redis.call('TYPE', KEYS[1]).ok, tostring(redis.call('PTTL', KEYS[1]))
 if kind == 'string' then return {'exclusive', ttl, redis.call('GET', KEYS[1])} end
 if kind ~= 'hash' then return {} end
-local stored = redis.call('HGET', KEYS[1], 'kind')
-if stored ~= '${STORED_KIND.readWrite}' and stored ~= '${STORED_KIND.semaphore}' then return {} end
-local found = {'shared', ttl}
-for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
-  if string.find(name, ':', 1, true) then found[#found + 1] = name end
+local found, fields = {'shared', ttl}, redis.call('HGETALL', KEYS[1])
+for i = 1, #fields, 2 do
+  if not string.find(fields[i + 1], '${SHARED_FIELD}') then return {} end
+  if string.find(fields[i], ':', 1, true) then found[#found + 1] = fields[i] end
 end
 return found`;

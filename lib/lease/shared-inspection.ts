@@ -2,7 +2,6 @@
  * Combines the masters' answers about the holders of a read-write lock or a semaphore, and its waiters. No token is shown; a
  * fingerprint identifies its owner, and reveals nothing about the token that it was made of.
  */
-import { STORED_KIND } from '../protocol/lua/stored.js';
 import type { Node } from '../node/node.js';
 import { oddReply, quorumOf } from '../protocol/quorum.js';
 import { integers } from '../protocol/replies.js';
@@ -10,6 +9,9 @@ import type { SurveyAnswer } from '../quorum/survey.js';
 import { AT_REST } from '../runtime/random.js';
 import { NOT_ASKED } from '../redis/server-errors.js';
 import { fingerprint } from '../redis/transport.js';
+
+/** A field of the lock, as `SHARED_FIELD` in Lua. */
+const FIELD = /^([rw~\d,]+)\|(\d+)\|(\d*)/;
 
 /** One holder that one master knows. */
 export interface SharedHolder {
@@ -141,12 +143,10 @@ function readAnswer(node: string, answer: SurveyAnswer | undefined): NodeHolders
   }
   const contents = new Map<string, string>();
   for (let i = 0; i < fields.length; i += 2) contents.set(String(fields[i]), String(fields[i + 1]));
-  const kind = contents.get('kind');
-  const isOurs = kind === STORED_KIND.readWrite || kind === STORED_KIND.semaphore;
-  if (contents.size > 0 && !isOurs) return { node, state: 'foreign' };
   const holders: SharedHolder[] = [];
   for (const [name, content] of contents) {
-    const [, first = '', ends, rest = ''] = /^([^|]*)\|(\d+)\|([^|]*)/.exec(content) ?? [];
+    const [, first, ends, rest = ''] = FIELD.exec(content) ?? [];
+    if (first === undefined) return { node, state: 'foreign' };
     const remainingMs = Number(ends) - nowMs;
     if (remainingMs > 0 && name !== AT_REST) holders.push(readHolder(name, first, rest, remainingMs));
   }

@@ -26,7 +26,7 @@ function heldAt(masters: readonly FakeMaster[], token: string, key = 'r'): strin
 function occupy(master: FakeMaster | undefined, who: string, slots: string, permits: number): void {
   if (master === undefined) return;
   const ends = Math.floor(master.micros() / 1_000) + FAR_MS;
-  master.setFields('r', { kind: 'sem1', [tokenFrom(who, '1')]: `${slots}|${ends}|${permits}` });
+  master.setFields('r', { [tokenFrom(who, '1')]: `${slots}|${ends}|${permits}` });
   master.expire('r', FAR_MS);
 }
 

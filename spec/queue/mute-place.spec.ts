@@ -69,7 +69,7 @@ async function asked({ masters, time }: Bench): Promise<boolean[]> {
 /** A reader that is dead, and that only this master knows of. */
 function readsAt(master: FakeMaster): void {
   const ends = Math.floor(master.micros() / 1_000) + FAR_MS;
-  master.setFields('r', { kind: 'rw1', [tokenFrom('killed', '1')]: `r|${ends}|` });
+  master.setFields('r', { [tokenFrom('killed', '1')]: `r|${ends}|` });
   master.expire('r', FAR_MS);
 }
 

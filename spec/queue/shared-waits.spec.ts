@@ -677,7 +677,6 @@ describe('shared waits: a minority of masters', () => {
     const { a } = await bench.ask({ a: 'write' });
     last.become('lost');
     last.setFields('r', {
-      kind: 'rw1',
       [tokenFrom('other', '1')]: `w|${Math.floor(last.micros() / 1_000) + 600_000}|`,
     });
     last.expire('r', 600_000);

@@ -40,7 +40,7 @@ function occupy(master: FakeMaster | undefined, slots: string, permits: number):
   if (master === undefined) throw new Error('no such master');
   const ends = Math.floor(master.micros() / 1_000) + 60_000;
   const anns = slots === '' ? undefined : `${slots}|${ends}|${permits}`;
-  master.setFields('r', { kind: 'sem1', [ANN]: anns });
+  master.setFields('r', { [ANN]: anns });
   master.expire('r', 60_000);
 }
 

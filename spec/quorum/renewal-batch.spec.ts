@@ -299,7 +299,7 @@ describe('renewals of many leases', () => {
     const { leases, masters, time } = await keepAll(3);
     const one = leases.find(({ resources: [name] }) => name === 's0');
     for (const master of masters.slice(0, 2)) {
-      const taken = { kind: 'sem1', 'other:1': `0|${Math.floor(master.micros() / 1_000) + 60_000}|1` };
+      const taken = { 'other:1': `0|${Math.floor(master.micros() / 1_000) + 60_000}|1` };
       master.delete('s0');
       master.setFields('s0', taken);
     }

@@ -36,7 +36,7 @@ export function sharedVote(server: MemoryServer, lock: string, token: string): S
 }
 
 function isThere({ remainingMs, token }: SharedVote): boolean {
-  return remainingMs > 0 && token !== AT_REST && token !== 'kind';
+  return remainingMs > 0 && token !== AT_REST;
 }
 
 function msOf(server: MemoryServer): number {

@@ -33,8 +33,7 @@ const STORED = {
   HOLDS_READ_WRITE: stored.HOLDS.readWrite,
   HOLDS_SEMAPHORE: stored.HOLDS.semaphore,
   HOLDS_COUNTER: stored.HOLDS.counter,
-  READ_WRITE: stored.STORED_KIND.readWrite,
-  SEMAPHORE: stored.STORED_KIND.semaphore,
+  SHARED_FIELD: stored.SHARED_FIELD,
   TAKEN_AWAY: stored.TAKEN_AWAY,
   MOST_TAKEN: stored.MOST_TAKEN,
 };

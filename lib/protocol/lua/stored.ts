@@ -6,8 +6,11 @@
  */
 export const HOLDS = { data: 0, mutex: 1, readWrite: 2, semaphore: 3, counter: 4 } as const;
 
-/** The values of the field `kind` of a shared lock. */
-export const STORED_KIND = { readWrite: 'rw1', semaphore: 'sem1' } as const;
+/**
+ * A field of a shared lock, as a pattern of Lua's: what the holder has, the end of it in ms, and k if it has permits; and the
+ * mark of a hand-over.
+ */
+export const SHARED_FIELD = '^([rw~%d,]+)|(%d+)|(%d*)(.*)$';
 
 /** The code of the reply to an extension whose token is listed as taken away. */
 export const TAKEN_AWAY = -3;

@@ -44,7 +44,7 @@ export const ONE_QUEUE: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:giveAll',
-        find: "redis.call('HSET', KEYS[at], 'kind', kind, unpack(fields))\n  keep()",
+        find: "redis.call('HSET', KEYS[at], unpack(fields))\n  keep()",
         replace: '',
       },
     ],

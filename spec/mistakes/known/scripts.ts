@@ -164,8 +164,8 @@ export const SCRIPTS: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:remove',
-        find: 'local isLast = fields == 1 and deleted == 1',
-        replace: 'local isLast = deleted == 1',
+        find: 'return {deleted, -2, 0}, redis',
+        replace: "redis.pcall('DEL', KEYS[i])\n  return {deleted, -2, 0}, redis",
       },
     ],
     noticedBy: { breaks: ['votes', 'exclusion'], seeds: { options: { sharedLocks: true, clients: 4 } } },
@@ -186,7 +186,7 @@ export const SCRIPTS: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:removeOne',
-        find: 'if isEmpty then known = nil else forget(token) end',
+        find: 'forget(token)',
         replace: '',
       },
     ],

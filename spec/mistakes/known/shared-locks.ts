@@ -88,8 +88,8 @@ export const SHARED_LOCKS: readonly Mistake[] = [
       },
       {
         in: 'lua:read',
-        find: 'holders[name] = {first, ends, rest, tonumber(serial), tonumber(ticket)}',
-        replace: "holders[name] = {first, now + math.max(1, redis.call('PTTL', KEYS[i])), rest}",
+        find: 'holders[name] = {first, ends, k, tonumber(serial), tonumber(ticket)}',
+        replace: "holders[name] = {first, now + math.max(1, redis.call('PTTL', KEYS[i])), k}",
       },
     ],
     noticedBy: { breaks: ['progress', 'orphan'], seeds: { options: { sharedLocks: true } } },

@@ -142,7 +142,7 @@ async function prepare(server: Server, one: Way, count?: string, endUs = 1e12): 
   const isAcceptance = ACCEPTANCES.includes(one);
   if (one.isHeld !== true && !isAcceptance) return;
   for (const key of locksOf(one)) {
-    if (isOfWriter(one)) await server.redis.hset(key, { kind: 'rw1', mine: 'w|9000000000000000|' });
+    if (isOfWriter(one)) await server.redis.hset(key, { mine: 'w|9000000000000000|' });
     else await server.redis.set(key, 'mine', 'PX', TTL_MS);
   }
 }

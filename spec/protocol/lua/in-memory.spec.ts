@@ -192,8 +192,8 @@ describe('scripts in memory: the same as on the server', () => {
         const { lock: shared } = draw.pick(SHARED);
         const fields = memory.fields(shared);
         if (fields === WRONG_TYPE || fields.size === 0) return;
-        const name = draw.pick([...fields.keys(), 'kind']);
-        const text = draw.pick([(fields.get(name) ?? '').replace(/\|\d+\|/, `|${ms}|`), 'rw1', 'sem1']);
+        const name = draw.pick([...fields.keys(), 'odd']);
+        const text = draw.pick([(fields.get(name) ?? '').replace(/\|\d+\|/, `|${ms}|`), 'rw2', 'r|0|']);
         await redis.hset(shared, name, text);
         return memory.setFields(shared, { [name]: text });
       }

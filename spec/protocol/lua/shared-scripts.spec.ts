@@ -83,16 +83,15 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   ];
 
   const fields = (): Promise<Record<string, string>> => server.redis.hgetall(KEY);
-  /** What stands in the hash beside its kind, without instants. */
+  /** What stands in the hash, without instants. */
   const stored = async (): Promise<Record<string, string>> => {
-    const { kind, ...others } = await fields();
     const known = Object.entries({ ANN, BEN, CAT, DAN });
-    const short = Object.entries(others).map(([name, text]) => {
+    const short = Object.entries(await fields()).map(([name, text]) => {
       const [first = '', , rest = ''] = text.split('|');
       const who = known.find(([, token]) => token === name)?.[0] ?? name;
       return [who, `${first}${rest === '' ? '' : ` of ${rest}`}`] as const;
     });
-    return { ...(kind === undefined ? {} : { kind }), ...Object.fromEntries(short) };
+    return Object.fromEntries(short);
   };
   const endsInMs = async (token: string): Promise<number> => {
     const text = (await fields())[token] ?? '';
@@ -111,7 +110,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     it('{1, 0, 0}: readers beside each other, each with its own end; the key lives as long as the last', async () => {
       expect(await claim('r', ANN, 300_000)).to.deep.equal([1, 0, 0]);
       expect(await read(BEN)).to.deep.equal([1, 0, 0]);
-      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r', BEN: 'r' });
+      expect(await stored()).to.deep.equal({ ANN: 'r', BEN: 'r' });
       expect(await endsInMs(ANN)).to.be.within(1, 300_000);
       expect(await endsInMs(BEN)).to.be.within(300_001, TTL_MS);
       expect(await server.redis.pttl(KEY)).to.be.within(300_001, TTL_MS);
@@ -128,17 +127,17 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await write(CAT)).to.deep.equal([1, 0, 0]);
       refused(await read(ANN));
       refused(await write(BEN));
-      expect(await stored()).to.deep.equal({ kind: 'rw1', CAT: 'w' });
+      expect(await stored()).to.deep.equal({ CAT: 'w' });
     });
 
     it('many that have run out are dropped by a few commands', async () => {
       const count = 3 * MAX_DROPPED + 1;
       const gone = Array.from({ length: count }, (_, i) => [tokenFrom('gone', String(i)), 'r|1000|']);
-      await server.redis.hset(KEY, 'kind', 'rw1', ...gone.flat());
+      await server.redis.hset(KEY, ...gone.flat());
       await server.redis.config('RESETSTAT');
       expect(await read(ANN)).to.deep.equal([1, 0, 0]);
       expect(await server.redis.info('commandstats')).to.match(/cmdstat_hdel:calls=4,/);
-      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r' });
+      expect(await stored()).to.deep.equal({ ANN: 'r' });
     });
 
     it('a reader that has expired excludes nobody, and is dropped', async () => {
@@ -148,7 +147,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       refused(await write(CAT));
       await expire(BEN);
       expect(await write(CAT)).to.deep.equal([1, 0, 0]);
-      expect(await stored()).to.deep.equal({ kind: 'rw1', CAT: 'w' });
+      expect(await stored()).to.deep.equal({ CAT: 'w' });
     });
 
     it('a reader has expired at the very instant at which it ends, and not before', async () => {
@@ -158,7 +157,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
         run(atInstant(RW_CLAIM, ms * 1_000), LINE, BEN, 'w', TTL_MS, '', 0, 0, -1);
       expect(await writeAt(endsMs - 1)).to.deep.equal([0, 1, 0]);
       expect(await writeAt(endsMs)).to.deep.equal([1, 0, 0]);
-      expect(await stored()).to.deep.equal({ kind: 'rw1', BEN: 'w' });
+      expect(await stored()).to.deep.equal({ BEN: 'w' });
     });
 
     it('a claim that is carried out twice is granted twice, and never shortens; it changes no role', async () => {
@@ -166,7 +165,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await claim('r', ANN, 1_000)).to.deep.equal([1, 0, 0]);
       expect(await endsInMs(ANN)).to.be.above(1_000);
       refused(await write(ANN));
-      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r' });
+      expect(await stored()).to.deep.equal({ ANN: 'r' });
     });
 
     // what becomes of counters: counter-scripts.spec.ts
@@ -221,10 +220,10 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
         await claim(role, ANN);
         await expire(ANN);
         expect(await extend(role, ANN, 1)).to.deep.equal([1, 0, 0]);
-        expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: role });
+        expect(await stored()).to.deep.equal({ ANN: role });
         await expire(ANN);
         expect(await claim(role, ANN)).to.deep.equal([1, 0, 0]);
-        expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: role });
+        expect(await stored()).to.deep.equal({ ANN: role });
       }
     });
 
@@ -234,7 +233,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await extend('r', ANN)).to.deep.equal([1, 0, 0]);
       refused(await extend('w', ANN, 1));
       expect(await read(BEN)).to.deep.equal([1, 0, 0]);
-      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r', BEN: 'r' });
+      expect(await stored()).to.deep.equal({ ANN: 'r', BEN: 'r' });
     });
   });
 
@@ -247,7 +246,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await take(CAT, 2, 3)).to.deep.equal([1, 0, 0, 0, 2]);
       refused(await take(DAN, 1, 3));
       expect(await take(CAT, 2, 3)).to.deep.equal([1, 0, 0, 0, 2]);
-      expect(await stored()).to.deep.equal({ kind: 'sem1', BEN: '1 of 3', CAT: '0,2 of 3' });
+      expect(await stored()).to.deep.equal({ BEN: '1 of 3', CAT: '0,2 of 3' });
     });
 
     it('{0, ms, 0}: ms is the shortest time left; what has run out is free', async () => {
@@ -277,14 +276,14 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       await leave(ANN);
       for (let i = 0; i < 2; i++) expect(await align(BEN, '0', 3)).to.deep.equal([1, 0, 0, 0]);
       expect(await align(DAN, '1', 3)).to.deep.equal([0, -2, 0]);
-      expect(await stored()).to.deep.equal({ kind: 'sem1', BEN: '0 of 3' });
+      expect(await stored()).to.deep.equal({ BEN: '0 of 3' });
     });
 
     it("align: another's permit is not given, and the permits that were held instead are given up", async () => {
       await take(ANN);
       await take(BEN);
       refused(await align(BEN, '0'));
-      expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
+      expect(await stored()).to.deep.equal({ ANN: '0 of 2' });
     });
 
     it("extend: exactly these permits, never shorter; a free permit is taken again, another's is not", async () => {
@@ -295,19 +294,19 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       refused(await extendPermits(BEN, '0,1', 1), 900_000);
       expect(await take(BEN)).to.deep.equal([1, 0, 0, 0]);
       refused(await extendPermits(BEN, '1', 1), 900_000);
-      expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '1 of 2' });
+      expect(await stored()).to.deep.equal({ ANN: '1 of 2' });
       expect(await extendPermits(ANN, '0', 1)).to.deep.equal([1, 0, 0]);
-      expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
+      expect(await stored()).to.deep.equal({ ANN: '0 of 2' });
     });
 
     it('a vote that has run out is there again when it is extended or claimed again, and is not dropped', async () => {
       await take(ANN);
       await expire(ANN);
       expect(await extendPermits(ANN, '0', 1)).to.deep.equal([1, 0, 0]);
-      expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
+      expect(await stored()).to.deep.equal({ ANN: '0 of 2' });
       await expire(ANN);
       expect(await take(ANN)).to.deep.equal([1, 0, 0, 0]);
-      expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
+      expect(await stored()).to.deep.equal({ ANN: '0 of 2' });
     });
 
     it('extend: what else it has here is given up, whether it gets these or not', async () => {
@@ -408,7 +407,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     expect([code, line]).to.deep.equal([1, [2, [CAT, DAN]]]);
     expect(ms).to.be.within(1, TTL_MS);
     expect(now).to.be.within(beforeMs, (await server.micros()) / 1_000);
-    expect(all).to.include.members(['kind', 'rw1', ANN]);
+    expect(all).to.include.members([ANN]);
     await server.redis.set(KEY, BEN);
     expect((await survey())[0]).to.equal(2);
   });
@@ -442,7 +441,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
           await read(BEN);
           if (isAwaited) await wait(CAT, 'w');
           expect(await server.without(command, () => leave(ANN))).to.deep.equal([1, -2, 0]);
-          expect(await stored()).to.deep.equal({ kind: 'rw1', BEN: 'r' });
+          expect(await stored()).to.deep.equal({ BEN: 'r' });
           await server.redis.flushall();
         }
       });

@@ -25,7 +25,7 @@ end
 
 -- The kind of lock in which that is wanted.
 local function kindOf(want)
-  return string.find(want, '/', 1, true) and SEMAPHORE or READ_WRITE
+  return string.find(want, '/', 1, true) and HOLDS_SEMAPHORE or HOLDS_READ_WRITE
 end
 
 -- What is wanted: `r`, `w`, or `p/k` for p permits of k. Returns what one gets who is let in now: the role or the permits, and

@@ -129,7 +129,7 @@ local function giveAll(own, chosen, self)
     fields[2 * i - 1] = one[1]
     fields[2 * i], pushes[i] = voteFor(own, one, self)
   end
-  redis.call('HSET', KEYS[at], 'kind', kind, unpack(fields))
+  redis.call('HSET', KEYS[at], unpack(fields))
   keep()
   local mayPush = true
   for i, one in ipairs(chosen) do

@@ -1,18 +1,18 @@
 -- Read-write locks and semaphores (protocols C5 and D). Such a lock is one hash at the lock's plain key, so that its type alone
--- distinguishes it from an exclusive lock, a string:
---   kind         `rw1` or `sem1`; what is stored is versioned
---   a token      `r|ends|` a reader · `w|ends|` the writer · `0,3|ends|k` the holder of permits 0 and 3 of k
---   `~`          `~|ends|`: the lock rests for its holders, and lets nobody in
--- `ends` is the instant, in ms of the server's clock, from which that field counts as gone. Each holder has its own, and
--- every write to the hash drops expired fields. The key lives at least as long as its last field.
+-- distinguishes it from an exclusive lock, a string. It has a field for each holder, by its token, and is gone with the last:
+--   `r|ends|` a reader · `w|ends|` the writer · `0,3|ends|k` the holder of permits 0 and 3 of k
+--   `~|ends|` or `~|ends|k`, in field `~`: the lock rests for its holders, and lets nobody in
+-- A k says that it is a semaphore. What has another form is not ours: a later format has other letters. `ends` is the instant,
+-- in ms of the server's clock, from which that field counts as gone. Each holder has its own, and every write to the hash drops
+-- expired fields. The key lives at least as long as its last field.
 --
 -- A vote that was handed over has a mark, `|serial|ticket` behind it, until its owner touches it by a claim, an acceptance, an
 -- alignment or an extension. Only a vote with the mark can be yielded, and only by its serial.
 --
 -- Reads the lock at index `i` of KEYS, on which the functions below then work: live fields go into `holders`, the names of
 -- expired ones into `gone`. `writer` is the name of the holder that writes, `resting` the end of a rest, `last` the end of the
--- last field (nil: to be counted again), and `what` the lock's kind: nil without a key, '' for something else. `look` returns
--- the refusal if the key holds something else, or the server's error.
+-- last field (nil: to be counted again), and `what` what the key holds: nil without one. `look` returns
+-- the refusal if the key holds something else, or the server's error. `isFree`: there is no such key, as the caller knows.
 --
 -- Entries of a batch that are about one lock share one look: however many holders it has, they are read once. So all code
 -- that writes to the hash keeps these variables in step. An entry that failed in between sets `known` to nil, so that the
@@ -28,12 +28,12 @@ local us, now, at, known, kind, what, gone, writer, resting, last
 local holders = {}
 local function isKnown(name) return known == name end
 local function know(name) known = name end
-local function read(i)
+local function read(i, isFree)
   at = i
   if isKnown(KEYS[i]) then return end
   us = us or micros()
   now = math.floor(us / 1000)
-  local all = redis.pcall('HGETALL', KEYS[i])
+  local all = isFree and {} or redis.pcall('HGETALL', KEYS[i])
   if all.err then
     if not string.find(all.err, 'WRONGTYPE', 1, true) then return all end
     local owner = redis.pcall('GET', KEYS[i])
@@ -43,38 +43,33 @@ local function read(i)
   what, gone, writer, resting, last = nil, {}, nil, nil, 0
   local isOdd = false
   for j = 1, #all, 2 do
-    local name, content = all[j], all[j + 1]
-    if name == 'kind' then
-      what = content
+    local name = all[j]
+    local first, ends, k, mark = string.match(all[j + 1], SHARED_FIELD)
+    ends, what = tonumber(ends), k == '' and HOLDS_READ_WRITE or HOLDS_SEMAPHORE
+    if not ends then
+      isOdd = true
+    elseif ends <= now then
+      gone[name] = true
     else
-      local first, ends, rest, mark = string.match(content, '^([^|]*)|(%d+)|([^|]*)(.*)$')
-      ends = tonumber(ends)
-      if not ends then
-        isOdd = true
-      elseif ends <= now then
-        gone[name] = true
+      last = math.max(last, ends)
+      if name == AT_REST then
+        resting = ends
       else
-        last = math.max(last, ends)
-        if name == AT_REST then
-          resting = ends
-        else
-          local serial, ticket = string.match(mark, '^|(%d+)|(%d+)$')
-          holders[name] = {first, ends, rest, tonumber(serial), tonumber(ticket)}
-          if first == 'w' then writer = name end
-        end
+        local serial, ticket = string.match(mark, '^|(%d+)|(%d+)$')
+        holders[name] = {first, ends, k, tonumber(serial), tonumber(ticket)}
+        if first == 'w' then writer = name end
       end
     end
   end
-  if all[1] and (isOdd or not what) then what = '' end
+  if isOdd then what = HOLDS_DATA end
   know(KEYS[i])
 end
-local function look(i, wanted)
-  local trouble = read(i)
+local function look(i, wanted, isFree)
+  local trouble = read(i, isFree)
   if trouble then return trouble end
   kind = wanted
   if not what or what == kind then return end
-  local holds = { [READ_WRITE] = HOLDS_READ_WRITE, [SEMAPHORE] = HOLDS_SEMAPHORE }
-  return {2, holds[what] or HOLDS_DATA, 0}
+  return {2, what, 0}
 end
 local function note(name, first, ends, rest, serial, ticket)
   what, gone[name] = kind, nil
@@ -89,13 +84,13 @@ local function note(name, first, ends, rest, serial, ticket)
   return serial and text .. '|' .. int(serial) .. '|' .. int(ticket) or text
 end
 local function put(name, first, ends, rest, serial, ticket)
-  redis.call('HSET', KEYS[at], 'kind', kind, name, note(name, first, ends, rest, serial, ticket))
+  redis.call('HSET', KEYS[at], name, note(name, first, ends, rest, serial, ticket))
 end
 local endsIn = {}
 local function enter(token, first, ttl, rest)
   local ends = endsIn[ttl] or int(now + tonumber(ttl))
   endsIn[ttl], known = ends, nil
-  redis.call('HSET', KEYS[at], 'kind', kind, token, first .. '|' .. ends .. '|' .. rest)
+  redis.call('HSET', KEYS[at], token, first .. '|' .. ends .. '|' .. rest)
   redis.call('PEXPIREAT', KEYS[at], ends)
 end
 local function forget(name)

@@ -3,7 +3,7 @@
 -- away. Returns the reply.
 --@needs leaving-shared, looking, permits, slots
 local function alignPermits(i, token, text, k, proposal)
-  local refusal = look(i, SEMAPHORE)
+  local refusal = look(i, HOLDS_SEMAPHORE)
   if refusal then return refusal end
   local own, slots = holders[token], slotsOf(text)
   if not own then return {0, -2, 0} end

@@ -1,9 +1,10 @@
 -- Claims permits, "slots" in Lua: `wanted` of `k`, as strings; `place` as in `claim-places`. Returns the reply.
 --@needs claim-places, in-the-way, looking, permits, slots
 local function claimPermits(i, token, ttl, wanted, k, place)
-  local refusal = look(i, SEMAPHORE)
+  local there = redis.pcall('EXISTS', KEYS[i], KEYS[i + 2])
+  local refusal = look(i, HOLDS_SEMAPHORE, there == 0)
   if refusal then return refusal end
-  local isAwaited = redis.pcall('EXISTS', KEYS[i + 2]) == 1
+  local isAwaited = there == 2 or there == 1 and not what
   if not what and wanted == '1' and not isAwaited then
     enter(token, '0', ttl, k)
     return {1, 0, 0, 0}

@@ -2,7 +2,7 @@
 -- the permits, as '0,3'; `create` is as in `rw-extending`. Returns the reply.
 --@needs asking, looking, permits, slots, taken
 local function extendPermits(i, token, ttl, text, k, create)
-  local refusal = look(i, SEMAPHORE)
+  local refusal = look(i, HOLDS_SEMAPHORE)
   if refusal then return refusal end
   local own = holders[token]
   if not own and create == '0' then return {0, -2, 0} end

@@ -2,7 +2,7 @@
 -- mark. Returns the reply.
 --@needs counter, looking
 local function acceptWriter(i, token, wanted, life)
-  local refusal = look(i, READ_WRITE)
+  local refusal = look(i, HOLDS_READ_WRITE)
   if refusal then return refusal end
   local own = holders[token]
   if not own then return {0, -2, 0} end

@@ -2,10 +2,11 @@
 -- Returns the reply.
 --@needs claim-places, counter, in-the-way, looking
 local function claimRole(i, token, role, ttl, life, proposal, place)
-  local refusal = look(i, READ_WRITE)
+  local there = redis.pcall('EXISTS', KEYS[i], KEYS[i + 2])
+  local refusal = look(i, HOLDS_READ_WRITE, there == 0)
   if refusal then return refusal end
   local isFree, own = not what, holders[token]
-  local isAwaited = redis.pcall('EXISTS', KEYS[i + 2]) == 1
+  local isAwaited = there == 2 or there == 1 and not what
   if isFree and life == '0' and not isAwaited then
     enter(token, role, ttl, '')
     return {1, 0, 0}

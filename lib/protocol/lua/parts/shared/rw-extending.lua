@@ -3,7 +3,7 @@
 -- was handed over loses its mark. `isAwaited`: its keys include the queue, and others may be let in. Returns the reply.
 --@needs asking, in-the-way, leaving-shared, looking, taken
 local function extendRole(i, token, role, ttl, create, isAwaited, proposal)
-  local refusal = look(i, READ_WRITE)
+  local refusal = look(i, HOLDS_READ_WRITE)
   if refusal then return refusal end
   local own = holders[token]
   if not own and create == '0' then return {0, -2, 0} end

@@ -26,7 +26,7 @@ local function yieldShared(k, token, place, want, proposal)
   own.text = text or ''
   kind = what
   drop(token)
-  if rests == '1' then put(AT_REST, AT_REST, now + REST_MS, '') end
+  if rests == '1' then put(AT_REST, AT_REST, now + REST_MS, held[3]) end
   keep()
   if life ~= '0' then
     pcall(queueAgain, own)

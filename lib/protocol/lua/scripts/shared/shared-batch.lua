@@ -49,10 +49,11 @@ local function voteShared(operation, ...)
   return x > 0 and x or 1
 end
 local function removeOne(token, proposal)
-  local reply, isAwaited, isEmpty = remove(k, token)
+  local reply, isAwaited = remove(k, token)
   if reply.err then return failed(reply) end
   if isKnown(KEYS[k]) then
-    if isEmpty then known = nil else forget(token) end
+    forget(token)
+    if not resting and not next(holders) then known = nil end
   end
   if isAwaited then
     local ok, isMore = pcall(leaveShared, k, token, proposal)
