@@ -195,7 +195,7 @@ export class Acquisition implements RoundObserver {
   #win(queue: Queue): Grant | undefined {
     const [{ won }, nowMs] = [queue, this.#parts.clock.now()];
     if (won === undefined || won.validUntilMs <= nowMs) return undefined;
-    const grant = new Grant(this.#terms.scope, won.token, won.fence, this.#parts.nodes);
+    const grant = new Grant(withSlots(this.#terms.scope, won.slots), won.token, won.fence, this.#parts.nodes);
     grant.prolong(won.validUntilMs);
     grant.cameFrom('marked');
     if (won.outcomes.some((outcome) => outcome?.kind !== 'granted')) grant.lacksVotes();

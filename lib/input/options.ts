@@ -57,7 +57,7 @@ interface SharedOptions {
    * the waiter holds it one round trip later; if the waiter then dies, the others wait for its ttl. `reserve`: the release
    * reserves the lock for a second, and the waiter claims it, which takes one more round trip; if the waiter dies before
    * that, the others wait for a second. `reserve` suits a long ttl and waiters that are often killed. Has no effect without
-   * a queue. Semaphores, and calls for several resources, always use `reserve`.
+   * a queue. Calls for several resources always use `reserve`.
    * @default 'direct'
    */
   readonly handOver?: HandOver | undefined;

@@ -5,7 +5,7 @@
  * A push may be lost, late or duplicated. A push of a vote answers a look, and counts from the instant at which that look was
  * sent. Any other push is never a vote by itself: it says what was true on the master when it was sent.
  */
-import { type ClaimedByLook, toInteger } from './replies.js';
+import { type ClaimedByLook, readGiven, toInteger } from './replies.js';
 
 export type Push =
   /**
@@ -35,20 +35,21 @@ export type Push =
   | { readonly kind: 'asked'; readonly token: string; readonly key: string };
 
 /** Tokens contain no space; a key, which comes last, may contain anything. */
-const FORM = /^(?:([giGI]) (\d+)|([wnhWNH])|([vV]) (\d+ \d+ \d+ \d+)) (\S+) (.+)$/s;
+const FORM = /^(?:([giGI]) (\d+)|([wnhWNH])|([vV]) (\d+ \d+ \d+) (\d+|p[\d,]+)) (\S+) (.+)$/s;
 
 /** Parses a push; undefined if no script of ours sends such a text. */
 export function readPush(text: string): Push | undefined {
-  const [, letter, digits, other, granted, vote, token, key] = FORM.exec(text) ?? [];
+  const [, letter, digits, other, granted, vote, given, token, key] = FORM.exec(text) ?? [];
   if (token === undefined || key === undefined) return undefined;
   if (other === 'h' || other === 'H') return { kind: 'asked', token, key };
   if (other !== undefined) return { kind: 'first', looksNow: /n/i.test(other), token, key };
   const numbers = (vote ?? digits ?? '').split(' ').map(toInteger);
-  const [serial, sentMs, spanMs, fence] = numbers;
+  const [serial, sentMs, spanMs] = numbers;
   if (serial === undefined || numbers.includes(undefined)) return undefined;
   if (letter === 'i' || letter === 'I') return { kind: 'inquiry', serial, token, key };
   const isShared = letter === 'G' || granted === 'V';
   if (letter !== undefined) return { kind: 'given', serial, claimed: undefined, isShared, token, key };
-  if (sentMs === undefined || fence === undefined) return undefined;
-  return { kind: 'given', serial, claimed: { sentMs, spanMs, fence }, isShared, token, key };
+  const what = readGiven(given);
+  if (sentMs === undefined || what === undefined) return undefined;
+  return { kind: 'given', serial, claimed: { ...what, sentMs, spanMs }, isShared, token, key };
 }

@@ -105,6 +105,8 @@ export function readQueued(reply: unknown, scope: Guarded): Outcome | undefined 
 export interface ClaimedByLook {
   /** The fencing token that the master accepted for it; 0 without fencing. */
   readonly fence: number;
+  /** The permits that the master gave, as in `0,3`; empty for any other lock. */
+  readonly slots: string;
   /** When the look was sent, by the client's clock, in ms. */
   readonly sentMs: number;
   /** How long the vote lives from that look on, in ms; undefined for the whole ttl. */
@@ -131,12 +133,21 @@ export function readQueueReply(reply: unknown): QueueReply | undefined {
   if (code === 1) return { ...told, serial: amount };
   if (code === 4) return told;
   if (code === 6) {
-    const [, , , fence, sentMs] = integers(reply, 5);
-    if (fence === undefined || sentMs === undefined) return undefined;
-    return { ...told, serial: amount, claimed: { fence, sentMs, spanMs: undefined } };
+    const [, , , given, sent] = reply as readonly unknown[]; // an array, as it has three integers
+    const [what, sentMs] = [readGiven(given), toInteger(sent)];
+    if (what === undefined || sentMs === undefined) return undefined;
+    return { ...told, serial: amount, claimed: { ...what, sentMs, spanMs: undefined } };
   }
   const [, , , rank] = integers(reply, 4);
   return code === 0 && rank !== undefined ? { ...told, rank } : undefined;
+}
+
+/** What a vote that answers a look comes with: a fencing token, or permits, as in `p0,3`. Undefined for anything else. */
+export function readGiven(given: unknown): Pick<ClaimedByLook, 'fence' | 'slots'> | undefined {
+  const [, slots] = /^p(\d+(?:,\d+)*)$/.exec(String(given)) ?? [];
+  if (slots !== undefined) return { fence: 0, slots };
+  const fence = toInteger(given);
+  return fence === undefined ? undefined : { fence, slots: '' };
 }
 
 /** The permits that a master gave, or why it refused. An extension is granted without permits in the reply. */

@@ -10,6 +10,8 @@ export interface DirectVote {
   readonly validUntilMs: number;
   /** 0 without fencing. */
   readonly fence: number;
+  /** The permits, as in `0,3`; empty for any other lock. */
+  readonly slots: string;
 }
 
 /** A vote with less than this part of its ttl left is claimed. */
@@ -26,7 +28,7 @@ export interface VoteTerms {
  * arrival, too, bounds the harm of a master's clock that steps in between.
  */
 export function directVote(
-  { fence, sentMs, spanMs }: ClaimedByLook,
+  { fence, sentMs, slots, spanMs }: ClaimedByLook,
   receivedAtMs: number,
   { driftFactor, ttlMs }: VoteTerms,
 ): DirectVote {
@@ -34,31 +36,32 @@ export function directVote(
     validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor),
     validUntilMs(receivedAtMs, ttlMs, driftFactor),
   );
-  return { validUntilMs: untilMs, fence };
+  return { validUntilMs: untilMs, fence, slots };
 }
 
 /** When votes are the lease. */
 export interface LeaseTerms {
   readonly quorum: number;
-  readonly isFenced: boolean;
   readonly ttlMs: number;
 }
 
 /**
- * The lease, if a quorum of the votes is valid and carries one fencing token, and enough of the ttl is left. It is valid
- * for as long as a quorum of them is.
+ * The lease, if a quorum of the votes is valid and agrees on the fencing token or the permits, and enough of the ttl is left.
+ * It is valid for as long as a quorum of these is.
  */
 export function leaseOf(
   votes: readonly DirectVote[],
   nowMs: number,
-  { isFenced, quorum, ttlMs }: LeaseTerms,
+  { quorum, ttlMs }: LeaseTerms,
 ): DirectVote | undefined {
   const valid = votes.filter((vote) => vote.validUntilMs > nowMs);
-  const isAgreed = ({ fence }: DirectVote): boolean =>
-    valid.filter((other) => other.fence === fence).length >= quorum;
-  const agreed = isFenced ? valid.find(isAgreed) : valid[0];
-  const ends = valid.map((vote) => vote.validUntilMs).sort((a, b) => b - a);
+  const agreeing = valid
+    .map(({ fence, slots }) => valid.filter((other) => other.fence === fence && other.slots === slots))
+    .find((group) => group.length >= quorum);
+  const ends = agreeing?.map((vote) => vote.validUntilMs).sort((a, b) => b - a) ?? [];
   const untilMs = ends[quorum - 1] ?? -Infinity;
-  if (agreed === undefined || untilMs - nowMs < ttlMs * LEAST_LEFT) return undefined;
-  return { validUntilMs: untilMs, fence: isFenced ? agreed.fence : 0 };
+  const [vote] = agreeing ?? [];
+  return vote === undefined || untilMs - nowMs < ttlMs * LEAST_LEFT
+    ? undefined
+    : { ...vote, validUntilMs: untilMs };
 }

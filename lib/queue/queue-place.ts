@@ -8,7 +8,7 @@ import { IGNORED_ANSWER } from '../node/sink.js';
 const NOBODY = 0;
 
 /** A hand-over that has to be claimed: no vote yet. */
-const RESERVATION: DirectVote = Object.freeze({ validUntilMs: -Infinity, fence: 0 });
+const RESERVATION: DirectVote = Object.freeze({ validUntilMs: -Infinity, fence: 0, slots: '' });
 
 /** What the waiter has at the master. */
 type State =
@@ -80,6 +80,7 @@ export class QueuePlace {
     const longest = {
       validUntilMs: Math.max(known.validUntilMs, vote.validUntilMs),
       fence: Math.max(known.fence, vote.fence),
+      slots: vote.slots === '' ? known.slots : vote.slots,
     };
     this.#state = { kind: 'mine', outcome: GRANTED, serial, vote: longest };
   }

@@ -148,9 +148,8 @@ export class QueueVisit {
   #queue(scope: Scope): Promise<QueueWaitEnd> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);
     const { onlyReserves, scope: all, ttlMs } = this.#terms;
-    // of several resources, and of permits, one claim decides
-    const isClaimed = onlyReserves || all.keys.length > 1 || all.kind.name === 'semaphore';
-    const terms = { ...this.#terms, scope, directTtlMs: isClaimed ? 0 : ttlMs };
+    // of several resources, one claim decides
+    const terms = { ...this.#terms, scope, directTtlMs: onlyReserves || all.keys.length > 1 ? 0 : ttlMs };
     const wait = new QueueWait(this.#parts, terms, this.#onLate);
     this.#waits.push(wait);
     return wait.run();

@@ -5,11 +5,12 @@
  *
  * The look is a claim, and the push is its late answer: it says when that look was sent, and how long the vote lives from the
  * look on. So the validity of a vote that was handed over *directly* is measured like that of any other, from the instant at
- * which its request was sent. Direct votes of a quorum that carry one fencing token are the lease.
+ * which its request was sent. Direct votes of a quorum that carry one fencing token, or the same permits, are the lease; if
+ * permits differ, a claim follows, and agrees on a set.
  *
  * A *reservation* has no such instant, and never counts by itself. A claim to all masters follows it, as in any other
- * attempt, and only the claim decides. A waiter gets a reservation in place of a direct vote if it waits for permits or for
- * several resources, if its last look is too old, if the caller wants it so, or if the fencing token could not be counted.
+ * attempt, and only the claim decides. A waiter gets a reservation in place of a direct vote if it waits for several
+ * resources, if its last look is too old, if the caller wants it so, or if the fencing token could not be counted.
  *
  * Masters may see the waiters in different orders, and give their votes to different ones; then nobody gets a quorum. So when
  * a waiter with an earlier ticket queues, a master sends an inquiry to the waiters whose votes are in its way. Without a
@@ -113,7 +114,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.#end = end;
     this.#timer?.cancel();
     const { subscriptions } = this.#parts;
-    if (end === 'granted' || end === 'reserved') subscriptions.hold(this.#terms.token);
+    if (end === 'granted' || end === 'reserved') subscriptions.hold(this.#terms.token, this.vote?.slots);
     else subscriptions.leave(this.#terms.token);
     for (const node of this.#parts.nodes) node.forget(this);
     this.#settle?.(end);
@@ -338,10 +339,9 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   /** It has a quorum of votes: from here on, it yields nothing. The votes are the lease, unless they have to be claimed. */
   #win(): void {
-    const { directTtlMs: ttlMs, scope } = this.#terms;
+    const { directTtlMs: ttlMs } = this.#terms;
     const votes = this.#places.flatMap(({ vote }) => vote ?? []);
-    const terms = { quorum: this.#quorum, isFenced: scope.isFenced, ttlMs };
-    this.vote = leaseOf(votes, this.#parts.clock.now(), terms);
+    this.vote = leaseOf(votes, this.#parts.clock.now(), { quorum: this.#quorum, ttlMs });
     this.end(this.vote === undefined ? 'reserved' : 'granted');
   }
 

@@ -79,8 +79,8 @@ export class Subscriptions {
   /** All tokens of an instance share one channel. */
   #channel = '';
   readonly #recipients = new Map<string, Recipient>();
-  /** Tokens with a quorum of votes, until their votes are given back: pushes about them say nothing new. */
-  readonly #held = new Set<string>();
+  /** Tokens with a quorum of votes, and their permits if these are known, until the votes are given back. */
+  readonly #held = new Map<string, string | undefined>();
   #idle: Timer | undefined;
   #echoes = 0;
   #isClosed = false;
@@ -116,9 +116,12 @@ export class Subscriptions {
     this.#idle ??= this.#timers.background(IDLE_MS, () => this.#closeConnections());
   }
 
-  /** The token has won: pushes for it are ignored until `release`. */
-  hold(token: string): void {
-    this.#held.add(token);
+  /**
+   * The token has won: pushes for it are ignored until `release`. But a vote for other permits than it has is declined: others
+   * may need them. @param slots  undefined if they are not known yet
+   */
+  hold(token: string, slots: string | undefined): void {
+    this.#held.set(token, slots);
     this.leave(token);
   }
 
@@ -248,8 +251,13 @@ export class Subscriptions {
     if (push === undefined) return;
     const recipient = this.#recipients.get(push.token);
     if (recipient === undefined) {
-      if (push.kind === 'given' && !this.#held.has(push.token)) this.#decline(connection, push);
+      if (push.kind === 'given' && !this.#mayKeep(push)) this.#decline(connection, push);
     } else if (connection.isOpen) recipient.onPush(connection.node, push); // else it looks again when the push connection is proven
+  }
+
+  #mayKeep({ claimed, token }: Push & { readonly kind: 'given' }): boolean {
+    const slots = this.#held.get(token);
+    return this.#held.has(token) && (claimed === undefined || claimed.slots === (slots ?? claimed.slots));
   }
 
   /**

@@ -19,7 +19,7 @@ describe('pushes', () => {
       expect(readPush(`v ${SERIAL} 12345 9990 77 ${TOKEN} ${key}`)).to.deep.equal({
         kind: 'given',
         serial: SERIAL,
-        claimed: { sentMs: 12_345, spanMs: 9_990, fence: 77 },
+        claimed: { sentMs: 12_345, spanMs: 9_990, fence: 77, slots: '' },
         isShared: false,
         ...of,
       });
@@ -34,7 +34,15 @@ describe('pushes', () => {
     });
 
     it(`of the key ${JSON.stringify(key)}: of a shared lock, the same in capital letters`, () => {
-      for (const text of [`g ${SERIAL}`, `v ${SERIAL} 12345 9990 0`, `i ${SERIAL}`, 'w', 'n', 'h']) {
+      for (const text of [
+        `g ${SERIAL}`,
+        `v ${SERIAL} 12345 9990 0`,
+        `v ${SERIAL} 12345 9990 p0,3`,
+        `i ${SERIAL}`,
+        'w',
+        'n',
+        'h',
+      ]) {
         const plain = readPush(`${text} ${TOKEN} ${key}`);
         const shared = readPush(`${text.charAt(0).toUpperCase()}${text.slice(1)} ${TOKEN} ${key}`);
         const wanted = plain?.kind === 'given' ? { ...plain, isShared: true } : plain;
@@ -42,6 +50,11 @@ describe('pushes', () => {
       }
     });
   }
+
+  it('a vote for permits has these in place of a fencing token', () => {
+    const push = readPush(`V ${SERIAL} 12345 9990 p0,13 ${TOKEN} r`);
+    expect(push).to.deep.include({ claimed: { sentMs: 12_345, spanMs: 9_990, fence: 0, slots: '0,13' } });
+  });
 
   for (const text of [
     ...['', 'g', 'w', `g ${SERIAL}`, `g ${SERIAL} ${TOKEN}`, `w ${TOKEN}`, `w ${TOKEN} `, `g x ${TOKEN} r`],
@@ -52,6 +65,7 @@ describe('pushes', () => {
       `v ${SERIAL} 1 ${'9'.repeat(17)} 3 ${TOKEN} r`,
       `v ${SERIAL} 1 2 ${'9'.repeat(17)} ${TOKEN} r`,
     ],
+    ...[`V ${SERIAL} 1 2 p ${TOKEN} r`, `V ${SERIAL} 1 2 p0, ${TOKEN} r`, `V ${SERIAL} 1 2 p,0 ${TOKEN} r`],
     ...[`f ${TOKEN} r`, `F ${TOKEN} r`, `G ${TOKEN} r`, `V ${SERIAL} ${TOKEN} r`],
     ...[`N ${TOKEN}`, `H ${TOKEN} `, ` w ${TOKEN} r`, `g  ${TOKEN} r`, 'hello'],
   ]) {

@@ -243,9 +243,18 @@ describe('requests for a place in the queue', () => {
       { kind: 'granted', fence: 0, clockUs: 0 },
       {
         ...{ serial: 17, clockUs: TICKET, rank: undefined },
-        claimed: { fence: 99, sentMs: 12_345, spanMs: undefined },
+        claimed: { fence: 99, slots: '', sentMs: 12_345, spanMs: undefined },
       },
     ],
+    [
+      [6, 17, TICKET, 'p0,3', 12_345],
+      { kind: 'granted', fence: 0, clockUs: 0 },
+      {
+        ...{ serial: 17, clockUs: TICKET, rank: undefined },
+        claimed: { fence: 0, slots: '0,3', sentMs: 12_345, spanMs: undefined },
+      },
+    ],
+    [[6, 17, TICKET, '0,3', 12_345], { kind: 'granted', fence: 0, clockUs: 0 }, undefined],
     [[6, 17, TICKET], { kind: 'granted', fence: 0, clockUs: 0 }, undefined],
     [[0, 250, TICKET, 3], refused(250), { serial: 0, clockUs: TICKET, rank: 3, claimed: undefined }],
     [['0', '250', '7', '3'], refused(250), { serial: 0, clockUs: 7, rank: 3, claimed: undefined }],

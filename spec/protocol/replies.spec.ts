@@ -219,7 +219,7 @@ describe('replies', () => {
     expect(readQueueReply([0, 70, US, 2])).to.deep.equal({ ...told, rank: 2 });
     expect(readQueueReply([6, 5, US, 7, 8])).to.deep.equal({
       ...{ ...told, serial: 5 },
-      claimed: { fence: 7, sentMs: 8, spanMs: undefined },
+      claimed: { fence: 7, slots: '', sentMs: 8, spanMs: undefined },
     });
     for (const odd of [...ODD, [9, 5, US], [6, 5, US], [6, 5, US, 7], [0, 70, US], [2, 0, 0, 5], [-1, 70, 0]])
       expect(readQueueReply(odd), JSON.stringify(odd)).to.equal(undefined);

@@ -11,8 +11,8 @@ function aNode(): Node {
   return new Node(new FakeMaster('m1', time), 0, time);
 }
 
-const VOTE = { validUntilMs: 5_000, fence: 7 };
-const LESS = { validUntilMs: 4_000, fence: 6 };
+const VOTE = { validUntilMs: 5_000, fence: 7, slots: '' };
+const LESS = { validUntilMs: 4_000, fence: 6, slots: '' };
 const GONE = unknown(new Error('gone'));
 const REFUSED = {
   kind: 'refused',
@@ -69,7 +69,10 @@ describe('queue place', () => {
   it('that is reserved has a vote that is worth nothing; one that it knows already stays', () => {
     const [reserved, known] = [new QueuePlace(), placeWithVote()];
     for (const place of [reserved, known]) place.has(7);
-    expect([reserved.vote, known.vote]).to.deep.equal([{ validUntilMs: -Infinity, fence: 0 }, VOTE]);
+    expect([reserved.vote, known.vote]).to.deep.equal([
+      { validUntilMs: -Infinity, fence: 0, slots: '' },
+      VOTE,
+    ]);
   });
 
   it('that gives its reservation back is queued, as one that was refused for a time that nobody knows', () => {

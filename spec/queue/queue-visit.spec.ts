@@ -252,8 +252,8 @@ describe('waiting for several resources: it ends', () => {
   it('by the caller: in the very step in which the last is handed over', async () => {
     const one = bench(1, ['a'], () => undefined);
     const hold = one.subscriptions.hold.bind(one.subscriptions);
-    one.subscriptions.hold = (token) => {
-      hold(token);
+    one.subscriptions.hold = (...won) => {
+      hold(...won);
       one.wait.end('ended');
     };
     expect(await one.wait.run()).to.equal('ended');

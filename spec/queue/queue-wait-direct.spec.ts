@@ -61,6 +61,7 @@ describe('queue wait: direct hand-over', () => {
       expect(stay.vote).to.deep.equal({
         validUntilMs: validUntilMs(startMs, TTL_MS + 100, 0.01),
         fence: 0,
+        slots: '',
       });
     });
   }

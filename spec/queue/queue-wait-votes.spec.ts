@@ -40,7 +40,7 @@ async function inQueue(): Promise<Started> {
   await settle();
   const push = (master: number, serial: number, claimed: object | undefined): void => {
     const [node, { stay }] = [environment.nodes[master - 1], waiter];
-    const vote = claimed as { sentMs: number; spanMs: number; fence: number } | undefined; // as readPush gives it
+    const vote = claimed as { sentMs: number; spanMs: number; fence: number; slots: string } | undefined; // as readPush gives it
     if (node !== undefined)
       stay.onPush(node, { kind: 'given', serial, claimed: vote, isShared: false, token: MINE, key: 'r' });
   };
@@ -50,7 +50,7 @@ async function inQueue(): Promise<Started> {
     ...waiter,
     m1,
     give: (master, { serial, fence, sentMs = sentAtMs, spanMs = SPAN_MS }) =>
-      push(master, serial, { fence, sentMs, spanMs }),
+      push(master, serial, { fence, slots: '', sentMs, spanMs }),
     reserve: (master, serial) => push(master, serial, undefined),
   };
 }
@@ -68,7 +68,7 @@ describe('queue wait: votes that are handed over directly', () => {
     expect(ends).to.deep.equal(['granted']);
     const longest = validUntilMs(time.now(), TTL_MS, 0.01);
     const untilMs = Math.min(validUntilMs(sentMs, SPAN_MS - 500, 0.01), longest);
-    expect(stay.vote).to.deep.equal({ validUntilMs: untilMs, fence: 7 });
+    expect(stay.vote).to.deep.equal({ validUntilMs: untilMs, fence: 7, slots: '' });
   });
 
   it('a push that comes late: the vote counts from its look, and not from its arrival', async () => {
@@ -109,7 +109,11 @@ describe('queue wait: votes that are handed over directly', () => {
     give(1, { serial: LATER + 2, fence: 7, sentMs });
     give(1, { serial: LATER + 1, fence: 6 });
     give(2, { serial: LATER, fence: 7 });
-    expect(stay.vote).to.deep.equal({ validUntilMs: validUntilMs(sentMs, SPAN_MS, 0.01), fence: 7 });
+    expect(stay.vote).to.deep.equal({
+      validUntilMs: validUntilMs(sentMs, SPAN_MS, 0.01),
+      fence: 7,
+      slots: '',
+    });
   });
 
   it('a vote of a master whose pushes cannot be heard takes no part any more when it is due', async () => {

@@ -476,12 +476,26 @@ describe('subscriptions: pushes for a token that has left', () => {
 
   it('and has won: they are no news until its votes are given back', async () => {
     const { master, subscriptions } = await left();
-    subscriptions.hold(MINE);
+    subscriptions.hold(MINE, '');
     for (const text of [GRANT, `v ${SERIAL} 5 900 7 ${MINE} app:r`]) master.connection.tell(text);
     expect(yields(master)).to.deep.equal([]);
     subscriptions.release(MINE);
     master.connection.tell(GRANT);
     expect(yields(master).length).to.equal(1);
+  });
+
+  it('and has won permits: a vote for others is declined, unless it is not known which it has', async () => {
+    for (const [slots, told, declined] of [
+      ['0,3', 'p0,3', 0],
+      ['0,3', 'p0,4', 1],
+      [undefined, 'p0,4', 0],
+    ] as const) {
+      const { master, subscriptions } = await left();
+      subscriptions.hold(MINE, slots);
+      master.connection.tell(`G ${SERIAL} ${MINE} app:r`);
+      master.connection.tell(`V ${SERIAL} 5 900 ${told} ${MINE} app:r`);
+      expect(yields(master).length).to.equal(declined);
+    }
   });
 
   it('the vote is declined, for no place in return, under the name without the prefix of the client', async () => {

@@ -91,9 +91,7 @@ export const HAND_OFF: readonly Mistake[] = [
   {
     name: 'hand-over: the late push of a held token is declined',
     why: 'it tells of the vote that the lease counts',
-    patches: [
-      { in: 'Subscriptions.#onPush', find: "'given' && !this.#held.has(push.token)", replace: "'given'" },
-    ],
+    patches: [{ in: 'Subscriptions.#onPush', find: "'given' && !this.#mayKeep(push)", replace: "'given'" }],
     noticedBy: { breaks: ['votes', 'exclusion'], seeds: { options: { clients: 4, latePushes: true } } },
   },
   {
@@ -132,8 +130,21 @@ export const HAND_OFF: readonly Mistake[] = [
   },
   {
     name: 'direct: votes of a quorum with different fencing tokens are a lease',
-    patches: [{ in: 'leaseOf', find: 'isFenced ? valid.find(isAgreed) : valid', replace: 'valid' }],
+    patches: [{ in: 'leaseOf', find: 'other.fence === fence && ', replace: '' }],
     noticedBy: { specs: ['spec/queue/queue-wait-direct.spec.ts'] },
+  },
+  {
+    name: 'direct: votes of a quorum for different permits are a lease',
+    why: 'another may have a quorum for the same permit',
+    patches: [{ in: 'leaseOf', find: ' && other.slots === slots', replace: '' }],
+    noticedBy: { breaks: ['votes'], seeds: { options: { sharedLocks: true } } },
+  },
+  {
+    name: 'direct: a late vote for other permits stays',
+    patches: [
+      { in: 'Subscriptions.#mayKeep', find: 'claimed.slots === (slots ?? claimed.slots)', replace: 'true' },
+    ],
+    noticedBy: { specs: ['spec/queue/subscriptions.spec.ts'] },
   },
   {
     name: 'direct: a vote about another resource counts',
@@ -154,9 +165,7 @@ export const HAND_OFF: readonly Mistake[] = [
   },
   {
     name: 'direct: a vote that has won is declined',
-    patches: [
-      { in: 'Subscriptions.#onPush', find: "'given' && !this.#held.has(push.token)", replace: "'given'" },
-    ],
+    patches: [{ in: 'Subscriptions.#onPush', find: "'given' && !this.#mayKeep(push)", replace: "'given'" }],
     noticedBy: { specs: ['spec/queue/subscriptions.spec.ts'] },
   },
   {
@@ -260,9 +269,8 @@ export const HAND_OFF: readonly Mistake[] = [
     patches: [
       {
         in: 'leaseOf',
-        find: 'isFenced ? valid.find(isAgreed) : valid',
-        replace:
-          'isFenced && valid.length < quorum ? valid.find(isAgreed) : [...valid].sort((a, b) => b.fence - a.fence)',
+        find: 'other.fence === fence && ',
+        replace: 'fence === Math.max(...valid.map((vote) => vote.fence)) && ',
       },
     ],
     noticedBy: { specs: ['spec/queue/queue-wait-votes.spec.ts'] },

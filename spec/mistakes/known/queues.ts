@@ -180,7 +180,7 @@ export const LINES: readonly Mistake[] = [
     patches: [
       {
         in: 'Subscriptions.#onPush',
-        find: "if (push.kind === 'given' && !this.#held.has(push.token)) this.#decline(connection, push)",
+        find: "if (push.kind === 'given' && !this.#mayKeep(push)) this.#decline(connection, push)",
         replace: 'void this.#decline',
       },
       {

@@ -6,12 +6,6 @@ const PLACES = { specs: ['spec/queue/mute-place.spec.ts'] };
 
 export const SHARED_LINES: readonly Mistake[] = [
   {
-    name: 'shared queue: reserved permits count as a lease',
-    why: 'each master may have reserved another one',
-    patches: [{ in: 'QueueVisit.#queue', find: "|| all.kind.name === 'semaphore'", replace: '' }],
-    noticedBy: WAITS,
-  },
-  {
     name: 'shared queue: at the end of its wait nobody is asked who is in the way',
     why: 'the undo of a shared lock does not see that: a semaphore with another number of permits passes for one that is taken',
     patches: [{ in: 'Queue.depart', find: "this.#terms.scope.kind.name === 'mutex' &&", replace: '' }],

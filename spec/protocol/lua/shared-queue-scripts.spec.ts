@@ -235,7 +235,7 @@ describe('the queue of shared locks: scripts on a real server', () => {
       await take(ANN, 1, 4);
       await take(BEN, 1, 4);
       await leave(ANN);
-      expect((await look(CAT, '2/4')).slice(0, 4)).to.deep.equal([6, us, us, 0]);
+      expect((await look(CAT, '2/4')).slice(0, 4)).to.deep.equal([6, us, us, 'p0,2']);
       expect(await held()).to.deep.equal({ ben: '1', cat: '0,2+' });
       expect(await server.redis.hget(KEY, CAT)).to.equal(`0,2|${nowMs() + TTL_MS}|4|${us}|${TICKET}`);
     });
@@ -609,17 +609,17 @@ describe('the queue of shared locks: scripts on a real server', () => {
       expect([push.slice(0, 5), await count()]).to.deep.equal(['V ann', String(us)]);
     });
 
-    it('V …: readers and permits carry no fencing token, and need no proposal', async () => {
+    it('V …: readers carry no fencing token, permits have their names in place of it; neither needs a proposal', async () => {
       await claim(EVE, 'w');
       await wait({ [ANN]: 'r', [BEN]: 'r' });
       await leave(EVE, 0);
-      const vote = `${us} ${SENT_MS} ${spanOf(us)} 0`;
-      expect(await pushes()).to.deep.equal([`V ann ${vote}`, `V ben ${vote}`]);
+      const vote = `${us} ${SENT_MS} ${spanOf(us)}`;
+      expect(await pushes()).to.deep.equal([`V ann ${vote} 0`, `V ben ${vote} 0`]);
       await server.redis.flushall();
       await take(EVE, 2, 2);
       await wait({ [ANN]: '1/2' });
       await leave(EVE, 0);
-      expect(await pushes()).to.deep.equal([`V ann ${vote}`]);
+      expect(await pushes()).to.deep.equal([`V ann ${vote} p0`]);
       expect([await held(), await count()]).to.deep.equal([{ ann: '0+' }, null]);
     });
 

@@ -36,7 +36,7 @@
 --   h token key          the holder of the lock was refused here by your vote: let it rest for the holder if you have no
 --                        quorum
 -- About a read-write lock or a semaphore, they begin with a capital letter, and a look has what the waiter wants behind it:
--- `|r`, `|w`, or `|p/k` for p permits of k.
+-- `|r`, `|w`, or `|p/k` for p permits of k. A vote for permits names them in place of the fencing token, as in `p0,3`.
 --
 -- A waiter that no push reaches is dropped: its client is gone, or asks again when it has subscribed again. So is a waiter
 -- that has not looked for GONE_MS, even if a push reaches it: its connection is half open, or its process is stopped. A

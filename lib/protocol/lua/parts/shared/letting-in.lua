@@ -105,12 +105,13 @@ end
 -- fencing token can be counted, else a reservation. The one that looks gets a reply in place of the push.
 local function voteFor(own, one, self)
   local token, ticket, first, k = one[1], one[2], one[3], one[4]
-  if token == self then return note(token, first, answer(own, 0), k, own.serial, ticket) end
+  if token == self then return note(token, first, answer(own, 0, first, k), k, own.serial, ticket) end
   local ttl, sent, at, fence = freshLook(own, one[5], '|' .. wantOf(one[5]))
   if not ttl then
     return note(token, first, now + RESERVE_MS, k, own.serial, ticket), 'G ' .. int(own.serial)
   end
-  local told = {'V', int(own.serial), sent, int(now + ttl - math.ceil(at / 1000)), int(fence)}
+  local span, given = int(now + ttl - math.ceil(at / 1000)), k ~= '' and 'p' .. first or int(fence)
+  local told = {'V', int(own.serial), sent, span, given}
   return note(token, first, now + ttl, k, own.serial, ticket), table.concat(told, ' ')
 end
 

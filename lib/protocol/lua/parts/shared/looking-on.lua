@@ -13,11 +13,11 @@ local function waitOn(own)
 end
 
 -- `place` is `ticket|life|sent`. Returns the reply of a look.
-local function lookAt(k, token, place, want, ttl, life, proposal, period)
-  local refusal = look(k, kindOf(want))
+local function lookAt(i, token, place, want, ttl, life, proposal, period)
+  local refusal = look(i, kindOf(want))
   if refusal then return refusal end
-  local text = redis.pcall('GET', KEYS[k + 2])
-  for _, reply in ipairs({text, redis.pcall('ZCARD', KEYS[k + 1])}) do
+  local text = redis.pcall('GET', KEYS[i + 2])
+  for _, reply in ipairs({text, redis.pcall('ZCARD', KEYS[i + 1])}) do
     if type(reply) == 'table' then
       if string.find(reply.err, 'WRONGTYPE', 1, true) then return {2, 0, 0} end
       return reply
@@ -25,7 +25,7 @@ local function lookAt(k, token, place, want, ttl, life, proposal, period)
   end
   local ticket, kept, sent = string.match(place, '^(%d+)|(%d+)|(%d+)$')
   local own = {
-    l = k, q = k + 1, t = k + 2, m = k + 3, c = k + 4, proposal = proposal, text = text or '', us = us,
+    l = i, q = i + 1, t = i + 2, m = i + 3, c = i + 4, proposal = proposal, text = text or '', us = us,
     token = token, ticket = tonumber(ticket), keep = tonumber(kept), sent = sent,
     ttl = ttl, life = life, period = period, want = want
   }
@@ -33,15 +33,15 @@ local function lookAt(k, token, place, want, ttl, life, proposal, period)
   if held and not held[4] then return {1, tonumber((turnOf(own))) or us, us} end
   if held then
     own.serial = held[4]
-    put(token, held[1], answer(own, held[2]), held[3], held[4], held[5])
+    put(token, held[1], answer(own, held[2], held[1], held[3]), held[3], held[4], held[5])
     keep()
     return own.reply
   end
-  local first, slots = nil, nil
-  if not text then first, slots = roomFor(token, want) end
+  local first, k = nil, nil
+  if not text then first, k = roomFor(token, want) end
   if first then
     own.serial = nextSerial(own)
-    put(token, first, answer(own, 0), slots, own.serial, own.ticket)
+    put(token, first, answer(own, 0, first, k), k, own.serial, own.ticket)
     keep()
     return own.reply
   end
