@@ -39,10 +39,8 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** @throws Failure */
-export function settingsOf(args: Arguments, env: Environment = process.env): Settings {
+export function settingsOf(args: Arguments, env: NodeJS.ProcessEnv = process.env): Settings {
   const nodes = args.all('node');
   const file = args.text('config');
   const settings = nodes.length > 0 ? fromFlags(nodes, file) : fromElsewhere(file, env);
@@ -97,7 +95,7 @@ function fromFlags(masters: readonly string[], file: string | undefined): Settin
 
 const NO_FILE = { options: {}, origin: { options: undefined } };
 
-function fromElsewhere(file: string | undefined, env: Environment): Settings {
+function fromElsewhere(file: string | undefined, env: NodeJS.ProcessEnv): Settings {
   if (file !== undefined) return readFile(file);
   const nodes = (env['QUORATE_NODES'] ?? '').split(',').filter((url) => url.trim() !== '');
   const origin: Origin = { masters: 'QUORATE_NODES', options: undefined };

@@ -24,7 +24,7 @@ function ground(sight: Ground['sight']): Ground {
     if (one.sight instanceof Error) throw one.sight;
     return one.sight;
   };
-  const notice = new WaitNotice({ timers: time, look, tell: (text) => void told.push(text) });
+  const notice = new WaitNotice(time, look, (text) => void told.push(text));
   const one: Ground = { time, told, notice, looks: 0, sight };
   return one;
 }
@@ -76,7 +76,7 @@ describe('the notice of a wait: when', () => {
     const told: string[] = [];
     let answer = (_sight: Sight): void => undefined;
     const look = (): Promise<Sight> => new Promise((resolve) => (answer = resolve));
-    const notice = new WaitNotice({ timers: time, look, tell: (text) => void told.push(text) });
+    const notice = new WaitNotice(time, look, (text) => void told.push(text));
     await time.advance(300);
     notice.end();
     answer({ id: 'a', text: 'held' });

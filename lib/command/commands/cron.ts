@@ -23,10 +23,10 @@ export async function cron(args: Arguments, command: readonly string[]): Promise
   const signals = new Signals();
   try {
     tellOfOutages(connection.redlock);
-    const terms = { resource: name, command, killAfterMs: times.killAfterMs, signals, hasInput: false };
+    const launch = { command, killAfterMs: times.killAfterMs, hasInput: false };
     const routine = async (run: JobRun): Promise<void> => {
       const env = { QUORATE_SCHEDULED_AT: run.scheduledAt.toISOString() };
-      const { exitCode } = await runUnder(heldBy(run, times), { ...terms, env });
+      const { exitCode } = await runUnder(heldBy(run, times), name, { ...launch, env }, signals);
       if (exitCode !== EXIT.done) throw new Error(`exit code ${exitCode}`);
     };
     const job = await connection.redlock.job(name, options, routine).catch((error: unknown) => {

@@ -25,12 +25,8 @@ export async function elect(args: Arguments, command: readonly string[]): Promis
       const leadership = await campaign(() => election.campaign(value, { signal: signals.ending }), signals);
       if (typeof leadership === 'number') return leadership;
       try {
-        const { exitCode, isLost } = await runUnder(leadership, {
-          resource: name,
-          command,
-          killAfterMs,
-          signals,
-        });
+        const launch = { command, killAfterMs };
+        const { exitCode, isLost } = await runUnder(leadership, name, launch, signals);
         if (!isLost || signals.asked.aborted) return exitCode;
       } finally {
         await leadership.release();

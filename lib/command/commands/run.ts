@@ -12,7 +12,7 @@ import { connected } from '../run/connecting.js';
 import { runUnder } from '../run/holding.js';
 import { holdingTimes } from '../run/holding-times.js';
 import { exitCodeOfSignal, Signals } from '../run/signals.js';
-import { WaitNotice } from '../run/wait-notice.js';
+import { type Sight, WaitNotice } from '../run/wait-notice.js';
 import { connect, type Connection, settingsOf } from '../settings.js';
 import { complain } from '../terminal.js';
 
@@ -43,7 +43,7 @@ export async function run(args: Arguments, command: readonly string[]): Promise<
     if (typeof lease === 'number') return lease;
     try {
       const { name, killAfterMs } = order;
-      return (await runUnder(lease, { resource: name, command, killAfterMs, signals })).exitCode;
+      return (await runUnder(lease, name, { command, killAfterMs }, signals)).exitCode;
     } finally {
       await lease.release();
     }
@@ -79,14 +79,11 @@ async function acquired(
 /** In a crontab or a pipe, nobody reads it while it waits. What is looked up is loaded when it is. */
 function noticeOnTerminal(connection: Connection, name: string, own: OwnTokens): WaitNotice | undefined {
   if (!process.stderr.isTTY) return undefined;
-  return new WaitNotice({
-    timers: new SystemTimers(),
-    tell: complain,
-    look: async () => {
-      const [{ look }, { sightOf }] = await Promise.all([import('./status.js'), import('./wait-sight.js')]);
-      return sightOf(await look(connection, name), own.drawn);
-    },
-  });
+  const seen = async (): Promise<Sight | undefined> => {
+    const [{ look }, { sightOf }] = await Promise.all([import('./status.js'), import('./wait-sight.js')]);
+    return sightOf(await look(connection, name), own.drawn);
+  };
+  return new WaitNotice(new SystemTimers(), seen, complain);
 }
 
 function readOrder(args: Arguments, command: readonly string[]): Order {

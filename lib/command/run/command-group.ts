@@ -7,14 +7,14 @@ import { type Bounds, type Order, type Report, WATCHDOG } from './orders.js';
 /** How it ended. */
 export type Ending = Extract<Report, { kind: 'ended' }>;
 
-/** What it starts with. */
-export interface GroupTerms {
+/** A command, and how it starts and ends. */
+export interface Launch {
   readonly command: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
-  readonly bounds: Bounds;
   readonly killAfterMs: number;
-  /** Whether it reads our standard input. */
-  readonly hasInput: boolean;
+  /** Whether it reads our standard input. @default true */
+  readonly hasInput?: boolean;
+  /** More of its environment. @default nothing */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 const LOOK_MS = 10;
@@ -26,7 +26,7 @@ export class CommandGroup {
   readonly #killAfterMs: number;
   #group: number | undefined;
 
-  constructor({ command, env, bounds, killAfterMs, hasInput }: GroupTerms) {
+  constructor({ command, env, hasInput = true, killAfterMs }: Launch, bounds: Bounds) {
     this.#killAfterMs = killAfterMs;
     const [, program = ''] = process.argv;
     // a session of its own: neither the terminal's signals nor those for our group reach it

@@ -9,7 +9,7 @@ import {
 } from '../../runtime/clock.js';
 import { EXIT } from '../failure.js';
 import { complain } from '../terminal.js';
-import { CommandGroup, type Ending } from './command-group.js';
+import { CommandGroup, type Ending, type Launch } from './command-group.js';
 import type { Bounds } from './orders.js';
 import { exitCodeOfSignal, type Signals } from './signals.js';
 
@@ -21,18 +21,6 @@ export interface Held {
   readonly signal: AbortSignal;
   /** How much validity is left. */
   remainingMs(): number;
-}
-
-/** How the command runs. */
-export interface HoldingTerms {
-  readonly resource: string;
-  readonly command: readonly string[];
-  readonly killAfterMs: number;
-  readonly signals: Signals;
-  /** Whether the command reads our standard input. @default true */
-  readonly hasInput?: boolean;
-  /** More of its environment. @default nothing */
-  readonly env?: NodeJS.ProcessEnv;
 }
 
 /** How the command ended. */
@@ -48,13 +36,19 @@ const BEFORE_END_MS = 100;
 const LOOKS_IN_TTL = 10;
 
 /** Runs the command under the lease. @throws Failure: it could not be run */
-export async function runUnder(held: Held, terms: HoldingTerms): Promise<Ended> {
-  const holding = new Holding(held, terms);
+export async function runUnder(
+  held: Held,
+  resource: string,
+  launch: Launch,
+  signals: Signals,
+): Promise<Ended> {
+  const holding = new Holding(held, resource, launch);
+  signals.passTo((signal) => holding.group.signal(signal));
   try {
     return endedAs(await holding.group.ended, holding.isLost);
   } finally {
     holding.close();
-    terms.signals.keep();
+    signals.keep();
   }
 }
 
@@ -68,17 +62,12 @@ class Holding {
   #bounds: Bounds;
   #timer: Timer | undefined;
 
-  constructor(
-    held: Held,
-    { resource, command, killAfterMs, signals, hasInput = true, env = {} }: HoldingTerms,
-  ) {
+  constructor(held: Held, resource: string, launch: Launch) {
     this.#held = held;
-    this.#killAfterMs = killAfterMs;
+    this.#killAfterMs = launch.killAfterMs;
     this.#bounds = this.#boundsNow();
-    const whole = { ...environmentFor(resource, held.fence), ...env };
-    const bounds = this.#bounds;
-    this.group = new CommandGroup({ command, env: whole, bounds, killAfterMs, hasInput });
-    signals.passTo((signal) => this.group.signal(signal));
+    const env = { ...environmentFor(resource, held.fence), ...launch.env };
+    this.group = new CommandGroup({ ...launch, env }, this.#bounds);
     held.signal.addEventListener('abort', this.#onLost, { once: true });
     if (held.signal.aborted) this.#onLost();
     else this.#checkLater();

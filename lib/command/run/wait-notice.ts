@@ -15,24 +15,21 @@ export interface Sight {
   readonly text: string;
 }
 
-/** Its dependencies. */
-export interface WaitNoticeEnvironment {
-  readonly timers: Timers;
-  /** Looks at the lock; undefined if there is nothing to say. */
-  readonly look: () => Promise<Sight | undefined>;
-  readonly tell: (text: string) => void;
-}
-
 export class WaitNotice {
-  readonly #environment: WaitNoticeEnvironment;
+  readonly #timers: Timers;
+  readonly #look: () => Promise<Sight | undefined>;
+  readonly #tell: (text: string) => void;
   #timer: Timer;
   #isOver = false;
   #checks = 0;
   #toldId: string | undefined;
 
-  constructor(environment: WaitNoticeEnvironment) {
-    this.#environment = environment;
-    this.#timer = environment.timers.background(FIRST_MS, () => void this.#check());
+  /** @param look  looks at the lock; undefined if there is nothing to say */
+  constructor(timers: Timers, look: () => Promise<Sight | undefined>, tell: (text: string) => void) {
+    this.#timers = timers;
+    this.#look = look;
+    this.#tell = tell;
+    this.#timer = timers.background(FIRST_MS, () => void this.#check());
   }
 
   /** The wait is over: nothing more is said. */
@@ -42,14 +39,16 @@ export class WaitNotice {
   }
 
   async #check(): Promise<void> {
-    const { look, tell, timers } = this.#environment;
-    const sight = await look().catch(() => undefined); // the call itself reports what is wrong
+    const sight = await this.#look().catch(() => undefined); // the call itself reports what is wrong
     if (this.#isOver) return;
     if (sight !== undefined && sight.id !== this.#toldId) {
       this.#toldId = sight.id;
-      tell(sight.text);
+      this.#tell(sight.text);
     }
     this.#checks++;
-    this.#timer = timers.background(this.#checks < MANY ? OFTEN_MS : SELDOM_MS, () => void this.#check());
+    this.#timer = this.#timers.background(
+      this.#checks < MANY ? OFTEN_MS : SELDOM_MS,
+      () => void this.#check(),
+    );
   }
 }
