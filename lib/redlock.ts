@@ -353,7 +353,7 @@ export class Redlock extends Emitter<RedlockEvents> {
     routine: JobRoutine<T>,
     options: RunOnceOptions = NO_OPTIONS,
   ): Promise<JobResult<T>> {
-    return runOnceOf(coordinationOf(this.#source), this.#keys.one(name), { forMs, routine }, options);
+    return runOnceOf(coordinationOf(this.#source), this.#keys.one(name), forMs, routine, options);
   }
 
   /**

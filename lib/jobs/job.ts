@@ -13,14 +13,14 @@ import type { Cancellation } from '../runtime/cancellation.js';
 import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js';
 import type { Coordination } from '../lease/coordination.js';
 import { NO_OPTIONS } from '../input/options.js';
-import { MastersTime } from './masters-time.js';
+import type { MastersTime } from './masters-time.js';
 import { resolveJob, resolveRun } from './options.js';
 import { EventHub } from '../runtime/event-hub.js';
 import { Emitter } from '../runtime/listenable.js';
 import type { Job as PublicJob, JobEvents, JobOptions, JobResult, JobRoutine, RunOptions } from './public.js';
 import { scheduleOf, ticksIn } from './schedule.js';
 import { toError } from '../redis/server-errors.js';
-import { type Ended, type JobParts, Work } from './work.js';
+import { type Ended, type Task, Work } from './work.js';
 import { Outages } from '../lease/outages.js';
 import type { Answers } from '../protocol/tally.js';
 import type { Decision } from '../protocol/quorum.js';
@@ -49,7 +49,7 @@ interface Pursuit {
 class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
   readonly name: string;
   readonly #coordination: Coordination;
-  readonly #parts: JobParts<T>;
+  readonly #task: Task<T>;
   readonly #time: MastersTime;
   readonly #events: EventHub<JobEvents<T>>;
   readonly #work: Work<T>;
@@ -57,22 +57,20 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
   #cancellation: Cancellation | undefined;
   #loop: Promise<void> | undefined;
 
-  constructor(coordination: Coordination, name: string, parts: JobParts<T>) {
+  constructor(coordination: Coordination, name: string, task: Task<T>) {
     const events = new EventHub<JobEvents<T>>();
     super(events, JOB_EVENT_NAMES);
     this.name = name;
     this.#events = events;
     this.#coordination = coordination;
-    this.#parts = parts;
-    this.#time = new MastersTime(coordination);
-    this.#work = new Work(coordination, name, parts, {
-      ...{ time: this.#time, events },
-      isStopping: () => this.#cancellation?.cancelled !== undefined,
-    });
+    this.#task = task;
+    const isStopping = (): boolean => this.#cancellation?.cancelled !== undefined;
+    this.#work = new Work(coordination, name, task, events, isStopping);
+    this.#time = this.#work.time;
   }
 
   async run(options: RunOptions = NO_OPTIONS): Promise<JobResult<T>> {
-    const call = resolveRun(options, this.#parts.terms.call, this.#coordination.terms);
+    const call = resolveRun(options, this.#task.call, this.#coordination.terms);
     const lease = await nullIfTaken(this.#coordination.acquire(this.name, call, options.signal));
     if (lease === null) return { executed: false, reason: 'running' };
     return this.#coordination.run(lease, lease, () => this.#work.now(lease));
@@ -95,16 +93,16 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
   }
 
   async #repeat(cancellation: Cancellation): Promise<void> {
-    const { schedule, terms } = this.#parts;
+    const { jitterMs, policy, schedule } = this.#task;
     if (!(await this.#knowTime(cancellation))) return;
     let lastMs = this.#time.nowMs;
-    if (terms.policy.missed !== 'skip')
+    if (policy.missed !== 'skip')
       lastMs = await this.#pursue({ own: undefined, thereMs: lastMs }, cancellation);
     while (await this.#knowTime(cancellation)) {
       const tick = schedule.next(lastMs);
       if (tick === undefined) return;
       this.#events.tell('scheduled', { scheduledAt: dateAt(tick) });
-      await this.#sleepUntil(tick + this.#coordination.random.fraction() * terms.jitterMs, cancellation);
+      await this.#sleepUntil(tick + this.#coordination.random.fraction() * jitterMs, cancellation);
       if (cancellation.cancelled !== undefined) return; // a pursuit would end as well, before its first claim
       lastMs = Math.max(tick, await this.#pursue({ own: tick, thereMs: tick - 1 }, cancellation));
     }
@@ -156,7 +154,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
 
   async #claim(pursuit: Pursuit, failure: RedlockError | undefined): Promise<Ended> {
     const { clock, coordinator } = this.#coordination;
-    const { call } = this.#parts.terms;
+    const { call } = this.#task;
     const waiting = { coordinator, clock, name: this.name, ttlMs: call.ttlMs };
     const meanwhile = new Meanwhile(waiting, this.#time);
     const lease = await this.#coordination.acquire(this.name, call, this.#stopping.signal, meanwhile);
@@ -168,7 +166,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
 
   /** Whether it is hopeless: masters say why they do not take part, and the next tick has come, or much time has passed. */
   #isLost({ own, thereMs }: Pursuit, error: unknown, sinceMs: number): boolean {
-    const next = this.#parts.schedule.next(own ?? thereMs);
+    const next = this.#task.schedule.next(own ?? thereMs);
     if (!RedlockError.is(error) || LASTING.includes(error.code)) return true;
     const isNextDue = next !== undefined && next <= this.#time.nowMs;
     return error.code === 'MISCONFIGURED' && (isNextDue || sinceMs > HOPELESS_MS);
@@ -177,8 +175,8 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
   /** Reports its own tick as skipped, and those that have come since. Without a tick of its own, those are pursued next. */
   #giveUp({ own, thereMs }: Pursuit, error: unknown): number {
     if (own === undefined) return thereMs;
-    const { policy } = this.#parts.terms;
-    const late = ticksIn(this.#parts.schedule, own, this.#time.nowMs, policy.missedMost);
+    const { policy, schedule } = this.#task;
+    const late = ticksIn(schedule, own, this.#time.nowMs, policy.missedMost);
     const lost = policy.overlap === 'queue' ? [own] : [own, ...late];
     for (const tick of lost)
       this.#events.tell('skipped', {
@@ -200,10 +198,10 @@ export async function jobOf<T>(
   options: JobOptions,
   routine: JobRoutine<T>,
 ): Promise<PublicJob<T>> {
-  const terms = resolveJob(options, coordination.terms);
+  const { timing, ...terms } = resolveJob(options, coordination.terms);
   if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
-  const schedule = await scheduleOf(terms.timing);
-  const job = new Job(coordination, name, { terms, schedule, routine });
+  const schedule = await scheduleOf(timing);
+  const job = new Job(coordination, name, { ...terms, schedule, routine });
   job.start();
   return job;
 }

@@ -62,15 +62,6 @@ const LETTERS = { started: 's', done: 'd' } as const;
 const FORM = /^2\|(\d{1,16})\|([sd])\|(\d{1,16})\|(\d{1,16})\|(.*)$/s;
 const FIRST_FORM = /^1\|(\d{1,16})\|([sd])\|(\d{1,16})$/;
 
-/** What a record is read and written with. */
-interface RecordTerms {
-  readonly notes: Notes;
-  readonly call: ResolvedCall;
-  readonly lifeOf: (tick: number) => number;
-  /** Whether the schedule is ending: its end waits for what is written, but not for a ttl. Undefined without a schedule. */
-  readonly isStopping?: (() => boolean) | undefined;
-}
-
 export class RecordUnderLease {
   readonly #coordination: Coordination;
   readonly #notes: Notes;
@@ -80,13 +71,21 @@ export class RecordUnderLease {
   readonly #isStopping: (() => boolean) | undefined;
   #seq = 0;
 
-  constructor(coordination: Coordination, lease: Lease, terms: RecordTerms) {
+  /** @param isStopping  whether the schedule is ending: its end waits for what is written, but not for a ttl */
+  constructor(
+    coordination: Coordination,
+    lease: Lease,
+    notes: Notes,
+    call: ResolvedCall,
+    lifeOf: (tick: number) => number,
+    isStopping?: () => boolean,
+  ) {
     this.#coordination = coordination;
     this.#lease = lease;
-    this.#notes = terms.notes;
-    this.#call = terms.call;
-    this.#lifeOf = terms.lifeOf;
-    this.#isStopping = terms.isStopping;
+    this.#notes = notes;
+    this.#call = call;
+    this.#lifeOf = lifeOf;
+    this.#isStopping = isStopping;
   }
 
   /** @throws RedlockError `NO_QUORUM`, `QUARANTINED`, `LOCK_LOST` and others: it cannot be read */

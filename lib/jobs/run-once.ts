@@ -11,15 +11,11 @@ import type { JobResult, JobRoutine, RunOnceOptions } from './public.js';
 import { nextNotBeforeMs, notBeforeMs, type Read, RecordUnderLease } from './record.js';
 import { runOf } from './work.js';
 
-interface RunOnceTerms<T> {
-  readonly forMs: number;
-  readonly routine: JobRoutine<T>;
-}
-
 export async function runOnceOf<T>(
   coordination: Coordination,
   name: string,
-  { forMs, routine }: RunOnceTerms<T>,
+  forMs: number,
+  routine: JobRoutine<T>,
   options: RunOnceOptions,
 ): Promise<JobResult<T>> {
   const call = resolveRunOnce(forMs, options, coordination.terms);
@@ -27,18 +23,16 @@ export async function runOnceOf<T>(
   const lease = await nullIfTaken(coordination.acquire(name, call, options.signal));
   if (lease === null) return { executed: false, reason: 'running' };
   const notes = coordination.notesOf(name, 'record');
-  const record = new RecordUnderLease(coordination, lease, {
-    ...{ notes, call },
-    lifeOf: () => runOnceLifeMs(forMs),
-  });
-  return coordination.run(lease, lease, () => runUnder(name, lease, record, { forMs, routine }));
+  const record = new RecordUnderLease(coordination, lease, notes, call, () => runOnceLifeMs(forMs));
+  return coordination.run(lease, lease, () => runUnder(name, lease, record, forMs, routine));
 }
 
 async function runUnder<T>(
   name: string,
   lease: Lease,
   record: RecordUnderLease,
-  { forMs, routine }: RunOnceTerms<T>,
+  forMs: number,
+  routine: JobRoutine<T>,
 ): Promise<JobResult<T>> {
   const known = await record.read();
   if (known.earliestMs < (known.record?.notBeforeMs ?? 0)) {

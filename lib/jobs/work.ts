@@ -6,7 +6,7 @@ import type { Notes } from '../lease/notes.js';
 import type { RedlockError } from '../runtime/errors.js';
 import type { EventHub } from '../runtime/event-hub.js';
 import { type Claim, type Plan, planOf, endedMs, lifeMs, REWRITE_MS } from './due.js';
-import type { MastersTime } from './masters-time.js';
+import { MastersTime } from './masters-time.js';
 import type { ResolvedJob } from './options.js';
 import type { JobEvents, JobResult, JobRoutine, JobRun } from './public.js';
 import { type JobRecord, type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease } from './record.js';
@@ -15,19 +15,10 @@ import { type Schedule, ticksIn } from './schedule.js';
 /** The least time between two reports of another schedule under the name, in ms. */
 const TELL_AGAIN_MS = 3_600_000;
 
-/** The parts of a job. */
-export interface JobParts<T> {
-  readonly terms: ResolvedJob;
+/** What a job does, and when. */
+export interface Task<T> extends Omit<ResolvedJob, 'timing'> {
   readonly schedule: Schedule;
   readonly routine: JobRoutine<T>;
-}
-
-/** What the job shares with what it does. */
-interface WorkTerms<T> {
-  readonly time: MastersTime;
-  readonly events: EventHub<JobEvents<T>>;
-  /** Whether the schedule is ending, by `stop` or by the instance's `close`. */
-  readonly isStopping: () => boolean;
 }
 
 /** What a lease was taken for, and what went wrong until it was there. */
@@ -49,10 +40,10 @@ interface Held {
 }
 
 export class Work<T> {
+  readonly time: MastersTime;
   readonly #coordination: Coordination;
-  readonly #parts: JobParts<T>;
+  readonly #task: Task<T>;
   readonly #notes: Notes;
-  readonly #time: MastersTime;
   readonly #events: EventHub<JobEvents<T>>;
   readonly #isStopping: () => boolean;
   #missedUpToMs = 0;
@@ -62,30 +53,32 @@ export class Work<T> {
   /** A run that masters may have noted, and that was not begun. */
   #unbegun: { readonly fence: number; readonly before: JobRecord | undefined } | undefined;
 
+  /** @param isStopping  whether the schedule is ending, by `stop` or by the instance's `close` */
   constructor(
     coordination: Coordination,
     name: string,
-    parts: JobParts<T>,
-    { events, isStopping, time }: WorkTerms<T>,
+    task: Task<T>,
+    events: EventHub<JobEvents<T>>,
+    isStopping: () => boolean,
   ) {
+    this.time = new MastersTime(coordination);
     this.#coordination = coordination;
-    this.#parts = parts;
+    this.#task = task;
     this.#notes = coordination.notesOf(name, 'record');
-    this.#time = time;
     this.#events = events;
     this.#isStopping = isStopping;
   }
 
   /** If it throws, no run was begun. */
   async under(lease: Lease, { outage, ...errand }: Errand): Promise<Ended> {
-    const { schedule, terms } = this.#parts;
+    const { policy, schedule } = this.#task;
     const held = await this.#read(lease);
     const { known, record } = held;
-    const plan = planOf({ schedule, policy: terms.policy, ...errand }, known);
+    const plan = planOf({ schedule, policy, ...errand }, known);
     this.#tellOf(plan, outage);
     if (plan.run !== undefined) return this.#runTick(plan.run, plan.hasMore, held);
     const { tick, state } = this.#before(known);
-    const notBefore = notBeforeMs(known, terms.policy.atLeastForMs);
+    const notBefore = notBeforeMs(known, policy.atLeastForMs);
     if (plan.over !== undefined) await this.#write(held, { tick: plan.over, state: 'done', notBefore });
     else if (isFirst(known, errand)) await this.#write(held, { tick, state, notBefore });
     else if (known.isPartial && known.record !== undefined) await record.write(known.record);
@@ -94,7 +87,7 @@ export class Work<T> {
 
   /** Runs the job outside the schedule. */
   async now(lease: Lease): Promise<JobResult<T>> {
-    const { atLeastForMs } = this.#parts.terms.policy;
+    const { atLeastForMs } = this.#task.policy;
     const held = await this.#read(lease);
     const { known } = held;
     if (known.earliestMs < notBeforeMs(known, atLeastForMs)) return { executed: false, reason: 'too soon' };
@@ -107,34 +100,32 @@ export class Work<T> {
   }
 
   async #read(lease: Lease): Promise<Held> {
-    const { call } = this.#parts.terms;
-    const record = new RecordUnderLease(this.#coordination, lease, {
-      ...{ notes: this.#notes, call },
-      lifeOf: (tick) => this.#lifeMs(tick),
-      isStopping: this.#isStopping,
-    });
-    const { fence, ...read } = await record.read(this.#time);
+    const { call } = this.#task;
+    const lifeOf = (tick: number): number => this.#lifeMs(tick);
+    const [coordination, notes, isStopping] = [this.#coordination, this.#notes, this.#isStopping];
+    const record = new RecordUnderLease(coordination, lease, notes, call, lifeOf, isStopping);
+    const { fence, ...read } = await record.read(this.time);
     const isUnbegun = fence > 0 && fence === this.#unbegun?.fence;
     const found = isUnbegun ? this.#unbegun?.before : read.record;
     const isGone = found === undefined && this.#last !== undefined;
     const latest = laterOf(this.#last, found);
     this.#last = latest;
     const other = latest?.schedule;
-    const isOther = other !== undefined && other !== this.#parts.schedule.text;
+    const isOther = other !== undefined && other !== this.#task.schedule.text;
     if (isOther) this.#tellOfOther(other);
     return { lease, record, known: { ...read, record: latest, isGone, isOther } };
   }
 
   #lifeMs(tick: number): number {
-    const { schedule, terms } = this.#parts;
-    return lifeMs(schedule, terms.policy.spanMs, { tick, nowMs: this.#time.nowMs });
+    const { policy, schedule } = this.#task;
+    return lifeMs(schedule, policy.spanMs, { tick, nowMs: this.time.nowMs });
   }
 
   async #write(
     { known, record }: Held,
     { notBefore, state, tick }: Pick<JobRecord, 'tick' | 'state'> & { readonly notBefore: number },
   ): Promise<JobRecord> {
-    const { text: schedule } = this.#parts.schedule;
+    const { text: schedule } = this.#task.schedule;
     const fromMs = known.record === undefined || known.isOther ? known.nowMs : known.record.fromMs;
     const written = { tick, state, notBeforeMs: notBefore, fromMs, schedule };
     await record.write(written);
@@ -147,7 +138,7 @@ export class Work<T> {
    * still be there. A new record hides that the masters may have forgotten earlier ones: so nothing up to that instant is begun.
    */
   #before({ nowMs, record, sinceMs }: Known): Pick<JobRecord, 'tick' | 'state'> {
-    const { spanMs } = this.#parts.terms.policy;
+    const { spanMs } = this.#task.policy;
     const { tick, state } = record ?? { tick: endedMs(spanMs, nowMs), state: 'done' };
     return tick < sinceMs ? { tick: sinceMs, state: 'done' } : { tick, state };
   }
@@ -172,14 +163,14 @@ export class Work<T> {
     const nowMs = this.#coordination.clock.now();
     if (nowMs - this.#toldOtherAtMs < TELL_AGAIN_MS) return;
     this.#toldOtherAtMs = nowMs;
-    this.#events.tell('otherSchedule', { own: this.#parts.schedule.text, other });
+    this.#events.tell('otherSchedule', { own: this.#task.schedule.text, other });
   }
 
   /** If it throws, the run was not begun. */
   async #runTick(tick: number, hasMore: boolean, held: Held): Promise<Ended> {
     const { known, lease } = held;
     const fence = lease.fence ?? 0;
-    const notBefore = nextNotBeforeMs(known, this.#parts.terms.policy.atLeastForMs);
+    const notBefore = nextNotBeforeMs(known, this.#task.policy.atLeastForMs);
     this.#unbegun = { fence, before: known.record };
     const noted = await this.#write(held, { tick, state: 'started', notBefore });
     lease.assertHeld();
@@ -224,7 +215,7 @@ export class Work<T> {
     };
     let timer = timers.background(REWRITE_MS, again);
     try {
-      return await this.#parts.routine(runOf(lease, scheduledAt));
+      return await this.#task.routine(runOf(lease, scheduledAt));
     } finally {
       timer.cancel();
     }
@@ -232,9 +223,9 @@ export class Work<T> {
 
   /** The ticks that came during a run, if they are dropped. */
   #overAfter(tick: number, hasMore: boolean): readonly number[] {
-    const { overlap, missedMost } = this.#parts.terms.policy;
-    const { schedule } = this.#parts;
-    return hasMore || overlap === 'queue' ? [] : ticksIn(schedule, tick, this.#time.nowMs, missedMost);
+    const { overlap, missedMost } = this.#task.policy;
+    const { schedule } = this.#task;
+    return hasMore || overlap === 'queue' ? [] : ticksIn(schedule, tick, this.time.nowMs, missedMost);
   }
 }
 

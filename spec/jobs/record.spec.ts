@@ -79,12 +79,10 @@ function recordBench(
   const record = new RecordUnderLease(
     coordination as unknown as Coordination, // a record needs no more of these three
     lease as unknown as Lease,
-    {
-      notes: notes as unknown as Notes,
-      call: {} as ResolvedCall,
-      lifeOf: (tick) => 60_000.5 + tick,
-      isStopping,
-    },
+    notes as unknown as Notes,
+    {} as ResolvedCall,
+    (tick) => 60_000.5 + tick,
+    isStopping,
   );
   return { ...{ time, record, asked, written }, lose: () => (isLost = true) };
 }

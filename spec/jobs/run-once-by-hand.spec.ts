@@ -44,7 +44,7 @@ function called({ notBeforeMs, forgottenMs, isForgottenByAll = false }: Known): 
     return Promise.resolve(replies.map(answered));
   };
   Object.assign(coordination.coordinator, { survey });
-  const result = runOnceOf(coordination, 'o', { forMs: FOR_MS, routine: () => 'value' }, {});
+  const result = runOnceOf(coordination, 'o', FOR_MS, () => 'value', {});
   return { result, written };
 }
 
