@@ -75,19 +75,18 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
 
   observe(options: ObserveOptions = NO_OPTIONS): AsyncIterableIterator<Leader | null> {
     const { channel } = this.#notes;
-    const coordination = this.#coordination;
-    return new Observation({ coordination, channel, read: () => this.#read() }, resolveObserve(options));
+    return new Observation(this.#coordination, channel, () => this.#read(), resolveObserve(options));
   }
 
   async lead(routine: LeadRoutine, options: LeadOptions = NO_OPTIONS): Promise<void> {
     if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
-    const terms = {
+    const candidate = {
       ...resolveLead(options),
       ...{ instance: this.#instance, name: this.name, ttlMs: this.#terms.ttlMs, events: this.#events },
       campaign: (value: string, signal: AbortSignal | undefined, onOutage: OnOutage) =>
         this.#campaign(value, this.#terms, signal, onOutage),
     };
-    return new Lead(this.#coordination, terms, routine).run();
+    return new Lead(this.#coordination, candidate, routine).run();
   }
 
   /** The value is there when it resolves, unless too few masters took it; then it follows. */
@@ -99,7 +98,7 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
   ): Promise<Leadership> {
     const outages = onOutage && this.#outages(call, onOutage);
     const lease = await this.#coordination.acquire(this.name, call, signal, outages);
-    const leadership = new Leadership(this.#coordination, { lease, notes: this.#notes, call, value });
+    const leadership = new Leadership(this.#coordination, lease, this.#notes, call, value);
     await leadership.write();
     try {
       leadership.assertHeld();

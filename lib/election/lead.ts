@@ -20,18 +20,11 @@ export type LeadEnd =
 
 const RETURNED: LeadEnd = Object.freeze({ kind: 'returned', reason: undefined, error: undefined });
 
-/** What is known of a leadership as its routine begins. */
-interface LeadFacts {
-  /** The `Redlock`. */
-  readonly instance: object;
-  readonly name: string;
-  readonly fence: number;
-  readonly clock: Clock;
-}
-
 /** Runs the routine, within the stores that tracers have bound. `run` never rejects. */
 async function tracedLead(
-  { clock, fence, instance, name }: LeadFacts,
+  { instance, name }: Candidate,
+  fence: number,
+  clock: Clock,
   run: () => Promise<LeadEnd>,
 ): Promise<LeadEnd> {
   if (!LEAD.isHeard) return run();
@@ -51,7 +44,8 @@ async function tracedLead(
 const ENDS: ReadonlySet<RedlockErrorCode> = new Set(['CLOSED', 'INVALID_ARGUMENT']);
 const WRONG: ReadonlySet<RedlockErrorCode> = new Set(['MISCONFIGURED', 'WRONG_KIND']);
 
-export interface LeadTerms extends ResolvedLead {
+/** One that wants to lead, with a value, until its signal aborts. */
+export interface Candidate extends ResolvedLead {
   /** The `Redlock` and the election's name, for tracers. */
   readonly instance: object;
   readonly name: string;
@@ -69,18 +63,18 @@ export type OnOutage = (error: RedlockError) => void;
 
 export class Lead {
   readonly #coordination: Coordination;
-  readonly #terms: LeadTerms;
+  readonly #candidate: Candidate;
   readonly #routine: LeadRoutine;
 
-  constructor(coordination: Coordination, terms: LeadTerms, routine: LeadRoutine) {
+  constructor(coordination: Coordination, candidate: Candidate, routine: LeadRoutine) {
     this.#coordination = coordination;
-    this.#terms = terms;
+    this.#candidate = candidate;
     this.#routine = routine;
   }
 
   /** Resolves when the signal has ended it. */
   async run(): Promise<void> {
-    const cancellation = this.#coordination.begin(this.#terms.signal);
+    const cancellation = this.#coordination.begin(this.#candidate.signal);
     try {
       await this.#repeat(cancellation);
     } finally {
@@ -98,14 +92,14 @@ export class Lead {
       const beganAtMs = clock.now();
       if (leadership !== undefined) await this.#lead(leadership, cancellation);
       // a leadership that lasted is no reason to hesitate
-      if (clock.now() - beganAtMs >= this.#terms.ttlMs) backoff = this.#backoff(cancellation);
+      if (clock.now() - beganAtMs >= this.#candidate.ttlMs) backoff = this.#backoff(cancellation);
       if (isWanted()) await backoff.next();
     }
   }
 
   /** @returns undefined if it failed, and the next one may succeed */
   async #campaign(): Promise<Leadership | 'over' | undefined> {
-    const { campaign, events, signal, value } = this.#terms;
+    const { campaign, events, signal, value } = this.#candidate;
     try {
       return await campaign(value, signal, (error) => events.tell('failed', { error }));
     } catch (error) {
@@ -117,8 +111,8 @@ export class Lead {
   }
 
   async #lead(leadership: Leadership, cancellation: Cancellation): Promise<void> {
-    const { events, instance, name } = this.#terms;
-    const { fence } = leadership;
+    const { events } = this.#candidate;
+    const [{ fence }, { clock }] = [leadership, this.#coordination];
     // AbortSignal.any would keep something of each leadership at the caller's signal, on Node 20 and 22
     const either = new AbortController();
     const lost = (): void => either.abort(leadership.signal.reason);
@@ -127,10 +121,9 @@ export class Lead {
     const unwanted = (): void => {
       if (cancellation.cancelled?.code === 'ABORTED') either.abort(cancellation.cancelled.cause);
     };
-    const facts = { instance, name, fence, clock: this.#coordination.clock };
     const leading = leadership.run(() => {
       events.tell('leading', { fence });
-      return tracedLead(facts, () => this.#runRoutine(leadership, either.signal));
+      return tracedLead(this.#candidate, fence, clock, () => this.#runRoutine(leadership, either.signal));
     });
     const { kind, reason, error } = await cancellation.during(unwanted, leading);
     if (kind === 'failed') throw error;

@@ -20,14 +20,6 @@ import type { Leadership as PublicLeadership } from './public.js';
 const REWRITE_AT = 1 / 3;
 const REWRITE_SOON_AT = 1 / 12;
 
-/** The parts of a leadership. */
-export interface LeadershipTerms {
-  readonly lease: Lease;
-  readonly notes: Notes;
-  readonly call: ResolvedCall;
-  readonly value: string;
-}
-
 export class Leadership implements PublicLeadership {
   readonly fence: number;
   readonly #coordination: Coordination;
@@ -39,7 +31,7 @@ export class Leadership implements PublicLeadership {
   #timer: Timer | undefined;
   #isOver = false;
 
-  constructor(coordination: Coordination, { lease, notes, call, value }: LeadershipTerms) {
+  constructor(coordination: Coordination, lease: Lease, notes: Notes, call: ResolvedCall, value: string) {
     this.#coordination = coordination;
     this.#lease = lease;
     this.#notes = notes;

@@ -22,14 +22,6 @@ const BLIND_MS = 1_000;
 /** How long after the end of a leader's votes the look follows, in ms. */
 const MARGIN_MS = 10;
 
-/** What an observation needs of its election. */
-export interface ObservationParts {
-  readonly coordination: Coordination;
-  readonly channel: string;
-  /** Looks at all masters. A leader that it returns may be announced. */
-  read(): Promise<LeaderReading>;
-}
-
 /** `v fence seq ms`: a value was written · `r fence`: a leader resigned. */
 const PUSH = /^(?:v (\d+) (\d+) (-?\d+)|r (\d+))$/;
 
@@ -44,7 +36,9 @@ interface Waiting {
 type State = 'new' | 'watching' | 'over';
 
 export class Observation implements AsyncIterableIterator<Told> {
-  readonly #parts: ObservationParts;
+  readonly #coordination: Coordination;
+  readonly #channel: string;
+  readonly #look: () => Promise<LeaderReading>;
   readonly #signal: AbortSignal | undefined;
   #state: State = 'new';
   #cancellation: Cancellation | undefined;
@@ -64,8 +58,16 @@ export class Observation implements AsyncIterableIterator<Told> {
   readonly #waiting: Waiting[] = [];
   #error: RedlockError | undefined;
 
-  constructor(parts: ObservationParts, signal: AbortSignal | undefined) {
-    this.#parts = parts;
+  /** @param look  looks at all masters; a leader that it returns may be announced */
+  constructor(
+    coordination: Coordination,
+    channel: string,
+    look: () => Promise<LeaderReading>,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#coordination = coordination;
+    this.#channel = channel;
+    this.#look = look;
     this.#signal = signal;
   }
 
@@ -87,7 +89,7 @@ export class Observation implements AsyncIterableIterator<Told> {
   }
 
   #begin(): void {
-    const { coordination, channel } = this.#parts;
+    const coordination = this.#coordination;
     try {
       this.#cancellation = coordination.begin(this.#signal);
     } catch (error) {
@@ -98,7 +100,7 @@ export class Observation implements AsyncIterableIterator<Told> {
     this.#cancellation.listen(() => this.#onCancelled());
     if (this.#signal?.aborted === true) return;
     for (const node of coordination.coordinator.nodes) {
-      const subscription = node.subscribe(channel, {
+      const subscription = node.subscribe(this.#channel, {
         onOpen: () => this.#onOpen(node.index),
         onPush: (text) => this.#onPush(node.index, text),
         onLost: () => this.#onLost(node.index),
@@ -135,7 +137,7 @@ export class Observation implements AsyncIterableIterator<Told> {
     const pushed = { fence: toInteger(fence) ?? 0, seq: toInteger(seq) ?? 0 };
     if (latest === undefined || !isAtLeast(latest, pushed)) return this.#read();
     if (latest.fence !== pushed.fence) return; // a late push of an earlier leader
-    this.#overAtMs[index] = this.#parts.coordination.clock.earliest() + Number(ms);
+    this.#overAtMs[index] = this.#coordination.clock.earliest() + Number(ms);
     this.#arm();
   }
 
@@ -144,7 +146,7 @@ export class Observation implements AsyncIterableIterator<Told> {
     if (this.#isReading) return;
     this.#isReading = true;
     this.#timer?.cancel();
-    void this.#parts.read().then((reading) => {
+    void this.#look().then((reading) => {
       this.#isReading = false;
       if (this.#state !== 'watching') return;
       this.#note(reading);
@@ -155,11 +157,11 @@ export class Observation implements AsyncIterableIterator<Told> {
   }
 
   #note(reading: LeaderReading): void {
-    const nowMs = this.#parts.coordination.clock.earliest();
+    const nowMs = this.#coordination.clock.earliest();
     if (reading.kind === 'leader') {
       this.#latest = reading.leader;
       const overAtMs = nowMs + Math.max(0, reading.remainingMs);
-      this.#overAtMs = this.#parts.coordination.coordinator.nodes.map(() => overAtMs);
+      this.#overAtMs = this.#coordination.coordinator.nodes.map(() => overAtMs);
     } else if (reading.kind === 'nobody' || nowMs >= this.#quorumOverAtMs) {
       this.#latest = null;
       this.#overAtMs = [];
@@ -169,19 +171,19 @@ export class Observation implements AsyncIterableIterator<Told> {
   /** When fewer than a quorum of the leader's votes will be left. */
   get #quorumOverAtMs(): number {
     if (this.#latest === null) return Infinity;
-    const { quorum } = this.#parts.coordination.coordinator;
+    const { quorum } = this.#coordination.coordinator;
     return [...this.#overAtMs].sort((a, b) => b - a)[quorum - 1] ?? 0;
   }
 
   /** Sets the timer for the next look, if no push comes before. */
   #arm(isUnknown = false): void {
     if (this.#state !== 'watching' || this.#isReading) return;
-    const { clock, coordinator } = this.#parts.coordination;
+    const { clock, coordinator } = this.#coordination;
     const isBlind = isUnknown || this.#open.size < coordinator.quorum;
     const leftMs = Math.max(0, this.#quorumOverAtMs - clock.earliest()) + MARGIN_MS;
     const delayMs = Math.min(leftMs, isBlind ? BLIND_MS : QUIET_MS);
     this.#timer?.cancel();
-    this.#timer = this.#parts.coordination.timers.wait(delayMs, () => this.#read());
+    this.#timer = this.#coordination.timers.wait(delayMs, () => this.#read());
   }
 
   #deliver(): void {
@@ -198,7 +200,7 @@ export class Observation implements AsyncIterableIterator<Told> {
     this.#state = 'over';
     this.#timer?.cancel();
     for (const subscription of this.#subscriptions.splice(0)) subscription.close();
-    if (this.#cancellation !== undefined) this.#parts.coordination.end(this.#cancellation);
+    if (this.#cancellation !== undefined) this.#coordination.end(this.#cancellation);
     this.#cancellation = undefined;
     this.#answerAll();
   }

@@ -1,7 +1,7 @@
 /** Leading by itself: which campaigns follow each other, how soon, and what is told. */
 import { tracingChannel } from 'node:diagnostics_channel';
 import { expect } from 'chai';
-import { Lead, type LeadTerms } from '../../lib/election/lead.js';
+import { Lead, type Candidate } from '../../lib/election/lead.js';
 import type { Leadership } from '../../lib/election/leadership.js';
 import type { ElectionEvents, LeadRoutine } from '../../lib/election/public.js';
 import type { LeadMessage } from '../../lib/telemetry/channels.js';
@@ -32,7 +32,7 @@ function leading(outcome: (nth: number) => Error | undefined, routine: LeadRouti
   const events = new EventHub<ElectionEvents>();
   const changes = changesOf(new Emitter(events, ['leading', 'ended', 'failed']));
   const controller = new AbortController();
-  const terms: LeadTerms = {
+  const candidate: Candidate = {
     ...{ instance: {}, name: 'boss', ttlMs: TTL_MS, value: '', signal: controller.signal },
     events,
     campaign: () => {
@@ -41,7 +41,7 @@ function leading(outcome: (nth: number) => Error | undefined, routine: LeadRouti
       return error === undefined ? Promise.resolve(leadership(nth)) : Promise.reject(error);
     },
   };
-  new Lead(coordination, terms, routine).run().then(
+  new Lead(coordination, candidate, routine).run().then(
     () => ends.push('over'),
     (error: unknown) => ends.push(error),
   );

@@ -35,7 +35,7 @@ function bench(answer: (nth: number) => SurveyAnswer = () => TAKEN): Bench {
   const { lease, terms } = coordination;
   const notes = coordination.notesOf('boss');
   const call = resolveElection({}, terms);
-  const leadership = new Leadership(coordination, { lease, notes, call, value: 'a' });
+  const leadership = new Leadership(coordination, lease, notes, call, 'a');
   return Object.assign(coordination, { leadership, writes, others });
 }
 

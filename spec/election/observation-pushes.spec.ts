@@ -53,7 +53,7 @@ function bench({ hasPushes = true, signal }: Setting = {}): Bench {
     looks.push(time.now() - 1_000);
     return new Promise((resolve) => waiting.push(resolve));
   };
-  const observation = new Observation({ coordination, channel: 'c', read }, signal);
+  const observation = new Observation(coordination, 'c', read, signal);
   return {
     ...{ time, observation, coordination, listeners, closed, looks, told },
     async answer(seen) {
