@@ -1,9 +1,9 @@
 /** `redlock.diagnose`: what an instance hands to the diagnosis, which is loaded on its first use. */
 import type { Diagnosis } from './diagnosis/diagnosis.js';
 import type { Feature } from './diagnosis/rights.js';
-import type { Environment } from './environment.js';
+import type { Environment } from './redis/environment.js';
 import { type DiagnoseOptions, type ResolvedDiagnose, resolveDiagnose } from './input/diagnose-options.js';
-import type { InstanceTerms } from './input/options.js';
+import type { InstanceTerms } from './protocol/terms.js';
 import { mostNodeTimeoutMs } from './protocol/node-timeout.js';
 import type { Cancellation } from './runtime/cancellation.js';
 import { closedError, RedlockError } from './runtime/errors.js';
@@ -18,14 +18,9 @@ export async function diagnoseOver(
   cancellation: Cancellation,
 ): Promise<Diagnosis> {
   const { diagnose } = await import('./diagnosis/diagnosis.js');
-  const { ttlMs, driftFactor, restartGuardMs, keyPrefix } = instance;
-  const { timeoutMs, driftOverMs } = call;
-  const terms = {
-    ...{ ttlMs, driftFactor, restartGuardMs, keyPrefix, timeoutMs, driftOverMs },
-    nodeTimeoutMs: mostNodeTimeoutMs(instance),
-    features: featuresOf(environment, instance, call.shared),
-  };
-  const diagnosis = await diagnose(environment, terms, cancellation);
+  const features = featuresOf(environment, instance, call.shared);
+  const subject = { ...instance, nodeTimeoutMs: mostNodeTimeoutMs(instance), features };
+  const diagnosis = await diagnose(environment, subject, call, cancellation);
   const { cancelled } = cancellation;
   if (cancelled === undefined) return diagnosis;
   if (cancelled.code === 'CLOSED') throw closedError();

@@ -5,13 +5,14 @@ import { Cancellation } from './runtime/cancellation.js';
 import type { AcquisitionTerms } from './coordinator/acquisition-terms.js';
 import type { Adopted } from './coordinator/adoption.js';
 import type { Coordinator } from './coordinator/coordinator.js';
-import type { Environment } from './environment.js';
+import type { Environment } from './redis/environment.js';
 import { closedError, RedlockError } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
 import { HeldLeases } from './lease/held-leases.js';
 import { Lease, WriteLease, type LeaseParts } from './lease/lease.js';
 import { LinkedList } from './runtime/linked-list.js';
-import type { InstanceTerms, ResolvedCall, ResolvedClose } from './input/options.js';
+import type { ResolvedClose } from './input/options.js';
+import type { CallTerms, InstanceTerms } from './protocol/terms.js';
 import { type Kind, WRITE } from './protocol/scope.js';
 import type { ResourceKeys } from './resource-keys.js';
 import { TimerCoalescer } from './runtime/timer-coalescer.js';
@@ -112,7 +113,7 @@ export class LeaseSource {
   async acquire(
     names: readonly string[],
     kind: Kind,
-    call: ResolvedCall,
+    call: CallTerms,
     signal: AbortSignal | undefined,
     extras: Extras = NO_EXTRAS,
   ): Promise<Lease> {
@@ -131,11 +132,7 @@ export class LeaseSource {
     }
   }
 
-  async acquireToWrite(
-    name: string,
-    call: ResolvedCall,
-    signal: AbortSignal | undefined,
-  ): Promise<WriteLease> {
+  async acquireToWrite(name: string, call: CallTerms, signal: AbortSignal | undefined): Promise<WriteLease> {
     const lease = await this.acquire([name], WRITE, call, signal);
     if (lease instanceof WriteLease) return lease;
     throw new Error('a writer gets the lease of a writer');
@@ -159,7 +156,7 @@ export class LeaseSource {
   #grantHeard(
     resources: readonly string[],
     kind: Kind,
-    call: ResolvedCall,
+    call: CallTerms,
     cancellation: Cancellation,
     extras: Extras,
   ): Promise<Grant> {
@@ -171,7 +168,7 @@ export class LeaseSource {
   }
 
   /** The lease on a grant. @throws RedlockError `CLOSED` */
-  #lease(grant: Grant, names: readonly string[], call: ResolvedCall): Lease {
+  #lease(grant: Grant, names: readonly string[], call: CallTerms): Lease {
     const Held = grant.kind.name === 'write' ? WriteLease : Lease;
     const lease = new Held(this.#leaseParts, grant, names, call);
     this.held.add(lease);
@@ -184,10 +181,10 @@ export class LeaseSource {
   #terms(
     resources: readonly string[],
     kind: Kind,
-    call: ResolvedCall,
+    call: CallTerms,
     observer: AcquisitionObserver | undefined,
   ): AcquisitionTerms {
-    const { ttlMs, waitMs, nodeTimeoutMs, minDelayMs, maxDelayMs } = call;
+    const { handOver, maxDelayMs, minDelayMs, nodeTimeoutMs, ttlMs, waitMs } = call;
     return {
       resources,
       scope: this.parts.keys.scopeOf(resources, kind, call.fencing),
@@ -196,8 +193,8 @@ export class LeaseSource {
       nodeTimeoutMs,
       minDelayMs,
       maxDelayMs,
-      onlyReserves: call.handOver === 'reserve',
-      isFair: call.fair && waitMs > 0 && !this.#hasCluster,
+      handOver,
+      fair: call.fair && waitMs > 0 && !this.#hasCluster,
       observer,
     };
   }

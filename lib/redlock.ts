@@ -15,7 +15,7 @@ import {
   environmentOver,
   isEnvironment,
   overConnections,
-} from './environment.js';
+} from './redis/environment.js';
 import { type Health, Readiness, type ReadyMasters } from './coordinator/readiness.js';
 import { type BootstrapReport, RestartGuard } from './coordinator/restart-guard.js';
 import type { Inspection } from './lease/inspection.js';
@@ -43,7 +43,6 @@ import {
   type BootstrapOptions,
   CALL_NAMES,
   type CloseOptions,
-  type InstanceTerms,
   NO_OPTIONS,
   optionsInForce,
   or,
@@ -61,6 +60,7 @@ import {
   type TryAcquireOptions,
   type UsingOptions,
 } from './input/options.js';
+import type { InstanceTerms } from './protocol/terms.js';
 import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
 import type { RedisClient } from './redis/transport.js';
@@ -119,7 +119,7 @@ export class Redlock extends Emitter<RedlockEvents> {
     const terms = resolveOptions(options);
     const environment = isEnvironment(over) ? over : environmentOver(over, () => undefined);
     const { clock, idle, timers, random, transports, wall } = environment;
-    checkMasters(transports, terms);
+    checkMasters(transports, terms.restartGuardMs);
     this.options = optionsInForce(
       terms,
       transports.some(({ isCluster }) => isCluster),
@@ -136,13 +136,9 @@ export class Redlock extends Emitter<RedlockEvents> {
     this.#telemetry = new Telemetry({ instance: this, nodes, clock, events });
     this.#watches = new NodeWatches(nodes, clock, events, this.#telemetry);
     this.#keys = new ResourceKeys(nodes, terms);
-    this.#guard = new RestartGuard(this.#coordinator, timers, {
-      marker: markerKey(terms.keyPrefix),
-      periodMs: terms.restartGuardMs,
-      ttlMs: terms.ttlMs,
-      nodeTimeoutMs: terms.nodeTimeoutMs,
-    });
-    this.#readiness = new Readiness(this.#coordinator, this.#guard, { clock, timers, terms });
+    const guard = { marker: markerKey(terms.keyPrefix), guardMs: terms.restartGuardMs };
+    this.#guard = new RestartGuard(this.#coordinator, timers, guard, terms);
+    this.#readiness = new Readiness(this.#coordinator, this.#guard, environment, terms);
     this.#source = new LeaseSource({
       ...{ environment, terms, coordinator: this.#coordinator },
       ...{ keys: this.#keys, telemetry: this.#telemetry },
@@ -401,8 +397,10 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   async ready(options: ReadyOptions = NO_OPTIONS): Promise<ReadyMasters> {
-    const terms = resolveReady(options);
-    return this.#source.during(options.signal, (cancellation) => this.#readiness.ready(cancellation, terms));
+    const { allWithinMs, timeoutMs } = resolveReady(options);
+    return this.#source.during(options.signal, (cancellation) =>
+      this.#readiness.ready(cancellation, timeoutMs, allWithinMs),
+    );
   }
 
   /**

@@ -11,7 +11,8 @@ import {
   checkOneSlot,
 } from './protocol/keys.js';
 import type { NoteKeys } from './protocol/lone-requests.js';
-import { type InstanceTerms, resolveResources } from './input/options.js';
+import { resolveResources } from './input/options.js';
+import type { InstanceTerms } from './protocol/terms.js';
 import { type Kind, MUTEX, NO_MARKER, type Scope, type Setting, SettledScope } from './protocol/scope.js';
 
 /** What of a master matters to names. */

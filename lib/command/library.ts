@@ -3,7 +3,7 @@
  * that the command and the library share one copy of the code, and the command's own code is in no file of the library's.
  */
 export { openClients } from '../redis/connect.js';
-export { environmentOver } from '../environment.js';
+export { environmentOver } from '../redis/environment.js';
 export { Redlock } from '../redlock.js';
 export { fingerprint, RedisTransport } from '../redis/transport.js';
 export { Silence, toError } from '../redis/server-errors.js';

@@ -4,8 +4,8 @@ import type { Admission, Waiters } from './admission.js';
 import type { RecentContention } from '../queue/recent-contention.js';
 import type { ClockReadings } from '../quorum/clock-readings.js';
 import type { Node } from '../node/node.js';
-import type { Patience } from '../quorum/backoff.js';
 import type { Scope } from '../protocol/scope.js';
+import type { CallTerms } from '../protocol/terms.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
 
 /** The parts of an instance: all acquisitions share them. */
@@ -18,17 +18,10 @@ export interface InstanceParts extends QueueParts {
   readonly waiters: Waiters;
 }
 
-/** The terms of one acquisition; times in milliseconds. */
-export interface AcquisitionTerms extends Patience {
+/** One acquisition: of what, and on which terms of its call; `fair` only if it can wait in a queue. */
+export interface AcquisitionTerms extends Omit<CallTerms, 'by' | 'fencing' | 'renew' | 'maxHoldMs'> {
   readonly resources: readonly string[];
   readonly scope: Scope;
-  readonly ttlMs: number;
-  /** 0 means the default: each attempt takes the one that applies when it begins. */
-  readonly nodeTimeoutMs: number;
-  /** It may wait in a queue. */
-  readonly isFair: boolean;
-  /** While it waits, votes are handed over to it as reservations only. */
-  readonly onlyReserves: boolean;
   /** Undefined if nobody listens. */
   readonly observer: AcquisitionObserver | undefined;
 }

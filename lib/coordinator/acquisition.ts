@@ -332,7 +332,7 @@ export class Acquisition implements RoundObserver {
     const { scope, ttlMs } = this.#terms;
     if (this.#backoff.attempts === 1 && isPlain(scope)) return plainClaim(scope, token, ttlMs);
     const isMuted = isGreedy(scope.kind) && !this.#backoff.isLast && !canQueue(this.#parts, this.#terms);
-    if (isMuted) this.#mutePlace ??= new MutePlace(this.#parts, this.#terms);
+    if (isMuted) this.#mutePlace ??= new MutePlace(this.#parts, scope);
     const place = isMuted ? this.#mutePlace?.text : '';
     return scriptedClaim(scope, token, ttlMs, this.#parts.clocks, place);
   }
@@ -341,7 +341,7 @@ export class Acquisition implements RoundObserver {
   #noteContention(wasHeld: boolean): void {
     if (this.#hasNoted || this.#backoff.attempts > 1) return;
     this.#hasNoted = true;
-    this.#parts.contention.note(this.#terms.scope.keys[0] ?? '', wasHeld, this.#terms.isFair);
+    this.#parts.contention.note(this.#terms.scope.keys[0] ?? '', wasHeld, this.#terms.fair);
   }
 
   /** Created on first use: most acquisitions are granted at once. */

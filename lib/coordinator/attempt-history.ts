@@ -28,8 +28,8 @@ export const MOST_TRIES = 4;
 export const TRY_AFTER_MS = { least: 1, most: 7 };
 
 /** Queueing is wanted (`fair`), and possible. */
-export function canQueue({ nodes, subscriptions }: InstanceParts, { isFair }: AcquisitionTerms): boolean {
-  return isFair && subscriptions.canReach(quorumOf(nodes.length));
+export function canQueue({ nodes, subscriptions }: InstanceParts, { fair }: AcquisitionTerms): boolean {
+  return fair && subscriptions.canReach(quorumOf(nodes.length));
 }
 
 /** Whether to queue: other claimants hold or wait for the lock, or are likely to, and the holder hands over. */
@@ -41,7 +41,7 @@ export function shallQueue(
 ): boolean {
   const { contention, nodes, subscriptions } = parts;
   // the last attempt has no time to wait in: in the queue it would end before it begins
-  if (!terms.isFair || history?.isForeignClient === true || backoff.isLast) return false;
+  if (!terms.fair || history?.isForeignClient === true || backoff.isLast) return false;
   if (history?.isContended === true) return canQueue(parts, terms);
   if (backoff.attempts > 1 || !contention.isLikely(terms.scope.keys[0] ?? '')) return false;
   return subscriptions.isOpenAt(quorumOf(nodes.length)); // otherwise trying is quicker, in case the lock is free by now
@@ -77,7 +77,7 @@ export class AttemptHistory {
   /** The time after which the lock should be free, or another try is due. */
   get freeInMs(): number {
     const looksOften =
-      this.isForeignClient && this.#terms.isFair && this.#terms.minDelayMs < FOREIGN_CLIENT_POLL_MS;
+      this.isForeignClient && this.#terms.fair && this.#terms.minDelayMs < FOREIGN_CLIENT_POLL_MS;
     return looksOften ? Math.min(this.#shortestMs, FOREIGN_CLIENT_POLL_MS) : this.#shortestMs;
   }
 

@@ -15,7 +15,7 @@ import { MasterClocks } from '../quorum/master-clocks.js';
 import type { Grant } from '../quorum/grant.js';
 import { Node, type Sink } from '../node/node.js';
 import { Pace } from '../node/pace.js';
-import { nodeTimeoutOf, type NodeTimeoutTerms } from '../protocol/node-timeout.js';
+import { nodeTimeoutOf, type Patience } from '../protocol/node-timeout.js';
 import { quorumOf } from '../protocol/quorum.js';
 import type { Answers } from '../protocol/tally.js';
 import { isOurs, type Random } from '../runtime/random.js';
@@ -105,7 +105,7 @@ export class Coordinator {
   }
 
   /** The node timeout of a request that begins now. */
-  nodeTimeoutFor(terms: NodeTimeoutTerms): number {
+  nodeTimeoutFor(terms: Patience): number {
     return nodeTimeoutOf(this.nodes, terms);
   }
 

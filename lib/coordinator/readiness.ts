@@ -1,15 +1,15 @@
 /** Whether the masters can grant locks: a wait for that (`ready`), and a look that changes nothing (`health`). */
 import type { Cancellation } from '../runtime/cancellation.js';
-import type { Clock, Timers } from '../runtime/clock.js';
+import type { Clock, Runtime, Timers } from '../runtime/clock.js';
 import { RedlockError } from '../runtime/errors.js';
 import { medianOf } from '../runtime/statistics.js';
 import type { Node } from '../node/node.js';
 import { type NodeStats, roundTripOf, stateOf } from '../node/node-stats.js';
 import { COUNTER_LIFE_MS } from '../protocol/lua/stored.js';
-import type { NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import { countOutcomes, GRANTED, type Outcome, unknownBy, verdict } from '../protocol/quorum.js';
 import { clockOf } from '../protocol/replies.js';
 import { clockReading } from '../protocol/request.js';
+import type { CallTerms } from '../protocol/terms.js';
 import { failureOf, roundError } from '../quorum/failure.js';
 import type { SurveyAnswer } from '../quorum/survey.js';
 import { isMisconfigured } from '../redis/server-errors.js';
@@ -63,17 +63,6 @@ export interface Health {
   readonly nodes: readonly NodeHealth[];
 }
 
-/** How long to wait: for a quorum, and then for the other masters. */
-interface ReadyTerms {
-  readonly timeoutMs: number;
-  readonly allWithinMs: number;
-}
-
-/** What decides readiness. */
-interface ReadinessTerms extends NodeTimeoutTerms {
-  readonly fencing: boolean;
-}
-
 /** What each master answered, and how far its clock is ahead of the local one, in ms. */
 interface Seen {
   readonly answers: readonly SurveyAnswer[];
@@ -85,16 +74,13 @@ export class Readiness {
   readonly #guard: RestartGuard;
   readonly #clock: Clock;
   readonly #timers: Timers;
-  readonly #terms: ReadinessTerms;
+  readonly #terms: Pick<CallTerms, 'ttlMs' | 'nodeTimeoutMs' | 'fencing'>;
 
   constructor(
     coordinator: Coordinator,
     guard: RestartGuard,
-    {
-      clock,
-      timers,
-      terms,
-    }: { readonly clock: Clock; readonly timers: Timers; readonly terms: ReadinessTerms },
+    { clock, timers }: Pick<Runtime, 'clock' | 'timers'>,
+    terms: Pick<CallTerms, 'ttlMs' | 'nodeTimeoutMs' | 'fencing'>,
   ) {
     this.#coordinator = coordinator;
     this.#guard = guard;
@@ -107,7 +93,7 @@ export class Readiness {
    * Resolves when a quorum is connected and votes, and the other masters are connected as well, or `allWithinMs` has passed.
    * Rejects with a `RedlockError` if the wait is over before there is a quorum.
    */
-  async ready(cancellation: Cancellation, { timeoutMs, allWithinMs }: ReadyTerms): Promise<ReadyMasters> {
+  async ready(cancellation: Cancellation, timeoutMs: number, allWithinMs: number): Promise<ReadyMasters> {
     const startedAtMs = this.#clock.earliest();
     const { nodes } = this.#coordinator;
     let isLate = false;

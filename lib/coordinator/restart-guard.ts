@@ -21,8 +21,8 @@ import {
   verdict,
 } from '../protocol/quorum.js';
 import { integers, readNo } from '../protocol/replies.js';
-import type { NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import { bootstrapping, vouching } from '../protocol/request.js';
+import type { CallTerms } from '../protocol/terms.js';
 import type { SurveyAnswer } from '../quorum/survey.js';
 
 /** What `bootstrap` did on one master. */
@@ -58,10 +58,11 @@ export interface BootstrapReport {
   readonly nodes: readonly NodeBootstrap[];
 }
 
-export interface RestartGuardTerms extends NodeTimeoutTerms {
+/** This client's guard: where its marker is, and the period. */
+interface Own {
   readonly marker: string;
   /** 0 for no guard. */
-  readonly periodMs: number;
+  readonly guardMs: number;
 }
 
 /** The longest time between two questions to the masters, however long a quarantine lasts: a master may have come back. */
@@ -70,12 +71,19 @@ const ASK_AGAIN_MS = 1_000;
 export class RestartGuard {
   readonly #coordinator: Coordinator;
   readonly #timers: Timers;
-  readonly #terms: RestartGuardTerms;
+  readonly #own: Own;
+  readonly #terms: Pick<CallTerms, 'ttlMs' | 'nodeTimeoutMs'>;
   #lastVotes: readonly Outcome[] = [];
 
-  constructor(coordinator: Coordinator, timers: Timers, terms: RestartGuardTerms) {
+  constructor(
+    coordinator: Coordinator,
+    timers: Timers,
+    own: Own,
+    terms: Pick<CallTerms, 'ttlMs' | 'nodeTimeoutMs'>,
+  ) {
     this.#coordinator = coordinator;
     this.#timers = timers;
+    this.#own = own;
     this.#terms = terms;
   }
 
@@ -86,7 +94,7 @@ export class RestartGuard {
    * impossible
    */
   async voting(cancellation: Cancellation): Promise<void> {
-    if (this.#terms.periodMs === 0) return;
+    if (this.#own.guardMs === 0) return;
     const { nodes } = this.#coordinator;
     while (cancellation.cancelled === undefined) {
       const outcomes = await this.votes();
@@ -103,11 +111,11 @@ export class RestartGuard {
 
   /** Which masters vote, by index; empty without a guard. A quarantine that has not begun yet begins with this call. */
   async votes(): Promise<readonly Outcome[]> {
-    const { marker, periodMs } = this.#terms;
-    if (periodMs === 0) return [];
+    const { marker, guardMs } = this.#own;
+    if (guardMs === 0) return [];
     const nodeTimeoutMs = this.#coordinator.nodeTimeoutFor(this.#terms);
-    const answers = await this.#coordinator.survey(vouching(marker, periodMs), nodeTimeoutMs);
-    const outcomes = answers.map((answer) => readVote(answer, { marker, guardMs: periodMs }));
+    const answers = await this.#coordinator.survey(vouching(marker, guardMs), nodeTimeoutMs);
+    const outcomes = answers.map((answer) => readVote(answer, this.#own));
     for (const node of this.#coordinator.nodes) noteQuarantine(node, outcomes[node.index]);
     this.#lastVotes = outcomes;
     return outcomes;
@@ -120,18 +128,17 @@ export class RestartGuard {
 
   /** @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: fewer than a quorum of masters confirmed */
   async bootstrap(force: boolean): Promise<BootstrapReport> {
-    const { marker, periodMs } = this.#terms;
+    const { marker, guardMs } = this.#own;
     const nodeTimeoutMs = this.#coordinator.nodeTimeoutFor(this.#terms);
-    if (periodMs === 0 && !force) {
+    if (guardMs === 0 && !force) {
       throw invalidArgument(
         'restartGuardMs',
-        periodMs,
+        guardMs,
         'set for bootstrap(); with force, 0 removes the guard',
       );
     }
-    const answers = await this.#coordinator.survey(bootstrapping(marker, periodMs, force), nodeTimeoutMs);
-    const guard = { marker, guardMs: periodMs };
-    const nodes = this.#coordinator.nodes.map((node) => readBootstrap(node, answers[node.index], guard));
+    const answers = await this.#coordinator.survey(bootstrapping(marker, guardMs, force), nodeTimeoutMs);
+    const nodes = this.#coordinator.nodes.map((node) => readBootstrap(node, answers[node.index], this.#own));
     const outcomes = nodes.map((node) => (node.state === 'unknown' ? unknownBy(node.cause) : GRANTED));
     const decision = verdict(countOutcomes(outcomes, outcomes.length));
     if (decision === 'misconfigured' || decision === 'unknown') throw this.#error(decision, outcomes);
@@ -142,11 +149,6 @@ export class RestartGuard {
     const context = { resources: [], attempts: 1, elapsedMs: 0 };
     return roundError(decision, { outcomes }, this.#coordinator.nodes, context);
   }
-}
-
-interface Own {
-  readonly marker: string;
-  readonly guardMs: number;
 }
 
 function noteQuarantine({ quarantine }: Node, outcome: Outcome | undefined): void {

@@ -1,14 +1,14 @@
 /** What is found about a master's data: eviction, memory, persistence. Pure. */
 import type { Facts } from './examination.js';
-import type { FindingTerms, Remark } from './finding.js';
+import type { Remark, Subject } from './finding.js';
 import type { ServerInfo } from './server-info.js';
 
 /** How much of its memory a server should have left. */
 const HEADROOM = 0.1;
 
-export function findInData({ failure, info, settings }: Facts, terms: FindingTerms): readonly Remark[] {
+export function findInData({ failure, info, settings }: Facts, subject: Subject): readonly Remark[] {
   if (failure !== undefined || info === undefined) return [];
-  const isGuarded = terms.restartGuardMs > 0;
+  const isGuarded = subject.restartGuardMs > 0;
   return [
     ...ofEviction(info),
     ...ofMemory(info),

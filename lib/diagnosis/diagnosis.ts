@@ -4,22 +4,14 @@
  */
 import { aheadMs } from './clock-comparison.js';
 import { findInData } from './data-findings.js';
-import { type ExaminationTerms, examine, type Facts, readAgain, Stopper } from './examination.js';
-import {
-  type Finding,
-  type FindingTerms,
-  type RemarkOn,
-  type Severity,
-  together,
-  worstOf,
-} from './finding.js';
+import { examine, Examiner, type Facts, readAgain } from './examination.js';
+import { type Finding, type RemarkOn, type Severity, type Subject, together, worstOf } from './finding.js';
 import { findAtMaster } from './master-findings.js';
 import { DOCTORS_RULES, rulesFor } from './rights.js';
 import { findInSet } from './set-findings.js';
 import type { Cancellation } from '../runtime/cancellation.js';
-import { publicPart } from '../runtime/random.js';
 import { percentile } from '../runtime/statistics.js';
-import type { Transport } from '../redis/transport.js';
+import type { Environment } from '../redis/environment.js';
 import type { Runtime } from '../runtime/clock.js';
 
 /** What the diagnosis found about one master. A missing property is not known. */
@@ -55,44 +47,34 @@ export interface Diagnosis {
   readonly rightsToDiagnose: readonly string[];
 }
 
-/** What a diagnosis runs on. */
-export interface DiagnosisEnvironment extends Runtime {
-  readonly transports: readonly Transport[];
-}
-
-/** The terms of a diagnosis. Times in milliseconds. */
-export interface DiagnosisTerms extends FindingTerms {
-  /** How long a master may take for its answers. */
-  readonly timeoutMs: number;
-  /** How long the rate of the clocks is watched; 0 means not at all. */
-  readonly driftOverMs: number;
-}
-
-/** Never rejects. If it is cancelled, it resolves soon, with what is known so far. */
+/**
+ * Never rejects. If it is cancelled, it resolves soon, with what is known so far.
+ *
+ * @param call  how long a master may take for its answers, and how long the rate of the clocks is watched, if at all; in ms
+ */
 export async function diagnose(
-  { transports, clock, timers, random }: DiagnosisEnvironment,
-  terms: DiagnosisTerms,
+  environment: Pick<Environment, 'transports' | keyof Runtime>,
+  subject: Subject,
+  { driftOverMs, timeoutMs }: { readonly timeoutMs: number; readonly driftOverMs: number },
   cancellation: Cancellation,
 ): Promise<Diagnosis> {
-  const stopper = new Stopper();
-  cancellation.listen(() => stopper.stop());
-  const { timeoutMs, driftOverMs, features } = terms;
-  const id = publicPart(random.token());
-  const examination: ExaminationTerms = { clock, timers, stopper, timeoutMs, features, id };
-  const all = await Promise.all(transports.map((transport) => examine(transport, examination)));
+  const { timers, transports } = environment;
+  const examiner = new Examiner(environment, timeoutMs, subject.features);
+  cancellation.listen(() => examiner.stop());
+  const all = await Promise.all(transports.map((transport) => examine(transport, examiner)));
   if (driftOverMs > 0) {
     await cancellation.sleep(timers, driftOverMs);
-    cancellation.listen(() => stopper.stop());
-    await Promise.all(all.map((facts) => readAgain(facts, examination)));
+    cancellation.listen(() => examiner.stop());
+    await Promise.all(all.map((facts) => readAgain(facts, examiner)));
   }
-  return report(all, terms);
+  return report(all, subject);
 }
 
-function report(all: readonly Facts[], terms: FindingTerms): Diagnosis {
-  const remarks: RemarkOn[] = [...findInSet(all, terms)];
+function report(all: readonly Facts[], subject: Subject): Diagnosis {
+  const remarks: RemarkOn[] = [...findInSet(all, subject)];
   for (const facts of all) {
     const nodes = [facts.transport.name];
-    const own = [...findAtMaster(facts, terms), ...findInData(facts, terms)];
+    const own = [...findAtMaster(facts, subject), ...findInData(facts, subject)];
     remarks.push(...own.map((remark) => ({ ...remark, nodes })));
   }
   const findings = together(remarks);
@@ -101,7 +83,7 @@ function report(all: readonly Facts[], terms: FindingTerms): Diagnosis {
     verdict: worstOf(findings) ?? 'fit',
     findings,
     nodes: all.map((facts) => diagnosisOf(facts, origin === undefined ? NaN : aheadMs(origin))),
-    rights: rulesFor(terms.features, terms.keyPrefix),
+    rights: rulesFor(subject.features, subject.keyPrefix),
     rightsToDiagnose: DOCTORS_RULES,
   };
 }

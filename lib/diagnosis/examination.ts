@@ -2,7 +2,8 @@
  * Asks one master what `diagnose` wants to know. It only reads. A master may refuse any question, or leave it unanswered: a
  * refusal leaves that point unknown, and silence ends the examination of that master.
  */
-import type { Clock, Timers } from '../runtime/clock.js';
+import type { Clock, Runtime, Timers } from '../runtime/clock.js';
+import { publicPart } from '../runtime/random.js';
 import { inPlainWords, isClientTimeout, notConnected, Silence, toError } from '../redis/server-errors.js';
 import type { Command, Transport } from '../redis/transport.js';
 import { PUSH_CHANNELS } from '../protocol/keys.js';
@@ -55,44 +56,32 @@ export interface Facts {
   readonly untold: Set<string>;
 }
 
-/** The dependencies and terms of an examination. */
-export interface ExaminationTerms {
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly stopper: Stopper;
-  /** How long a master may take for the whole examination. Milliseconds. */
-  readonly timeoutMs: number;
-  readonly features: readonly Feature[];
-  /** Distinguishes the channels of different examinations. */
-  readonly id: string;
-}
-
 /** The master gave no answer, so nothing more is asked. */
 class Unanswered extends Error {}
 
 /** Everything but its clock's rate. Never rejects. */
-export async function examine(transport: Transport, terms: ExaminationTerms): Promise<Facts> {
-  const examination = new Examination(transport, terms);
+export async function examine(transport: Transport, examiner: Examiner): Promise<Facts> {
+  const examination = new Examination(transport, examiner);
   await examination.run();
   return examination.facts;
 }
 
 /** Reads the clock of a master that was examined again. Never rejects. */
-export async function readAgain(facts: Facts, terms: ExaminationTerms): Promise<void> {
+export async function readAgain(facts: Facts, examiner: Examiner): Promise<void> {
   if (facts.failure !== undefined || facts.first === undefined) return;
-  facts.last = await new Examination(facts.transport, terms).readClock();
+  facts.last = await new Examination(facts.transport, examiner).readClock();
 }
 
 class Examination {
   readonly facts: Facts;
   readonly #transport: Transport;
-  readonly #terms: ExaminationTerms;
+  readonly #examiner: Examiner;
   readonly #endsAtMs: number;
 
-  constructor(transport: Transport, terms: ExaminationTerms) {
+  constructor(transport: Transport, examiner: Examiner) {
     this.#transport = transport;
-    this.#terms = terms;
-    this.#endsAtMs = terms.clock.now() + terms.timeoutMs;
+    this.#examiner = examiner;
+    this.#endsAtMs = examiner.clock.now() + examiner.timeoutMs;
     this.facts = {
       transport,
       isLoginRefused: false,
@@ -128,8 +117,8 @@ class Examination {
   }
 
   get #leftMs(): number {
-    if (this.#terms.stopper.isStopped) return 0;
-    return Math.max(this.#endsAtMs - this.#terms.clock.now(), 0);
+    if (this.#examiner.isStopped) return 0;
+    return Math.max(this.#endsAtMs - this.#examiner.clock.now(), 0);
   }
 
   async #connected(): Promise<void> {
@@ -141,11 +130,11 @@ class Examination {
 
   /** Waits until `begin` calls back, its time is up, or the diagnosis is cancelled. @returns undefined if it did not */
   async #within<T>(begin: (finish: (result: T) => void) => (() => void) | undefined): Promise<T | undefined> {
-    const { stopper, timers } = this.#terms;
+    const examiner = this.#examiner;
     let end = (_result: T | undefined): void => undefined;
     const ended = new Promise<T | undefined>((resolve) => (end = resolve));
-    const timer = timers.wait(this.#leftMs, () => end(undefined));
-    const forget = stopper.listen(() => end(undefined));
+    const timer = examiner.timers.wait(this.#leftMs, () => end(undefined));
+    const forget = examiner.listen(() => end(undefined));
     const stop = begin(end);
     try {
       return await ended;
@@ -158,7 +147,7 @@ class Examination {
 
   /** @throws Unanswered  @returns an error of the server, or the reply */
   async #ask(name: Command['name'], ...args: readonly string[]): Promise<unknown> {
-    const startMs = this.#terms.clock.now();
+    const startMs = this.#examiner.clock.now();
     const answer = await this.#within<{ readonly reply: unknown }>((finish) => {
       if (this.#transport.state !== 'ready') {
         finish({ reply: new Unanswered('', { cause: notConnected(this.#transport.lossReason) }) });
@@ -171,7 +160,7 @@ class Examination {
       return undefined;
     });
     if (answer === undefined)
-      throw new Unanswered('', { cause: new Silence(this.#terms.clock.now() - startMs) });
+      throw new Unanswered('', { cause: new Silence(this.#examiner.clock.now() - startMs) });
     const { reply } = answer;
     if (!(reply instanceof Error)) return reply;
     if (reply instanceof Unanswered) throw reply;
@@ -181,7 +170,7 @@ class Examination {
 
   /** By `PING`, or by another command that the user may run. */
   async #measureTrips(): Promise<void> {
-    const { clock } = this.#terms;
+    const { clock } = this.#examiner;
     const questions: (readonly [Command['name'], ...string[]])[] = [
       ['ping'],
       ['time'],
@@ -216,7 +205,7 @@ class Examination {
   }
 
   async #askForRights(): Promise<void> {
-    const { features } = this.#terms;
+    const { features } = this.#examiner;
     const { database = 0 } = this.#transport;
     const args = [UNSET_KEY, this.#channel, String(database), ...commandsFor(features)];
     const reply = await this.#ask('eval', RIGHTS.source, '0', ...args);
@@ -225,13 +214,13 @@ class Examination {
   }
 
   get #channel(): string {
-    return `${PUSH_CHANNELS}doctor-${this.#terms.id}`;
+    return `${PUSH_CHANNELS}doctor-${this.#examiner.id}`;
   }
 
   /** Subscribes on a connection of its own, sends itself a push, and waits for it. */
   async #askForPushes(): Promise<void> {
     const { facts } = this;
-    if (!hasPushes(this.#terms.features) || facts.scriptFailure !== undefined) return;
+    if (!hasPushes(this.#examiner.features) || facts.scriptFailure !== undefined) return;
     if (this.#transport.subscribe === undefined) return;
     let lost: Error | undefined;
     const outcome = await this.#within<Error | 'arrived'>((finish) => {
@@ -245,8 +234,8 @@ class Examination {
       });
       return () => subscription?.close();
     });
-    if (outcome === 'arrived' || this.#terms.stopper.isStopped) return;
-    facts.pushFailure = inPlainWords(outcome ?? lost ?? new Silence(this.#terms.timeoutMs));
+    if (outcome === 'arrived' || this.#examiner.isStopped) return;
+    facts.pushFailure = inPlainWords(outcome ?? lost ?? new Silence(this.#examiner.timeoutMs));
   }
 
   #sayHello(): Promise<unknown> {
@@ -254,7 +243,7 @@ class Examination {
   }
 
   async #readClock(): Promise<Reading | undefined> {
-    const { clock } = this.#terms;
+    const { clock } = this.#examiner;
     const readings: Reading[] = [];
     for (let left = READINGS; left > 0; left--) {
       const sentMs = clock.now();
@@ -290,11 +279,26 @@ function pairsOf(reply: unknown): ReadonlyMap<string, string> {
   return pairs;
 }
 
-/** Ends the waits of many examinations at once: a `Cancellation` has one listener. */
-export class Stopper {
+/** Who examines the masters. It ends the waits of all examinations at once: a `Cancellation` has one listener. */
+export class Examiner {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** How long a master may take for the whole examination. Milliseconds. */
+  readonly timeoutMs: number;
+  readonly features: readonly Feature[];
+  /** Distinguishes the channels of different examiners. */
+  readonly id: string;
   isStopped = false;
   /** Bounded by the masters: each waits for one thing at a time. */
   readonly #listeners = new Set<() => void>();
+
+  constructor({ clock, random, timers }: Runtime, timeoutMs: number, features: readonly Feature[]) {
+    this.clock = clock;
+    this.timers = timers;
+    this.timeoutMs = timeoutMs;
+    this.features = features;
+    this.id = publicPart(random.token());
+  }
 
   stop(): void {
     this.isStopped = true;

@@ -2,6 +2,7 @@
  * What `diagnose` reports: findings, each with its severity, its threshold, and what to do about it. docs/DOCTOR.md has a
  * heading for each code.
  */
+import type { InstanceTerms } from '../protocol/terms.js';
 import type { Feature } from './rights.js';
 
 /** `error`: locks fail or are unsafe now · `warning`: they will if something else happens · `note`: good to know. */
@@ -116,13 +117,10 @@ function linkOf(code: FindingCode): string {
   return `docs/DOCTOR.md#${code.toLowerCase()}`;
 }
 
-/** What an instance is set to, as far as findings depend on it. */
-export interface FindingTerms {
-  readonly ttlMs: number;
-  /** What an attempt waits at most for masters that do not answer. */
-  readonly nodeTimeoutMs: number;
-  readonly driftFactor: number;
-  readonly restartGuardMs: number;
-  readonly keyPrefix: string;
+/** The instance that is diagnosed: what it is set to, and what it does. */
+export interface Subject extends Pick<
+  InstanceTerms,
+  'ttlMs' | 'nodeTimeoutMs' | 'driftFactor' | 'restartGuardMs' | 'keyPrefix'
+> {
   readonly features: readonly Feature[];
 }

@@ -2,7 +2,7 @@
 import { isPermanent } from '../redis/server-errors.js';
 import { percentile } from '../runtime/statistics.js';
 import type { Facts } from './examination.js';
-import type { FindingTerms, Remark } from './finding.js';
+import type { Remark, Subject } from './finding.js';
 import { isBelow, type Software } from './server-info.js';
 
 const OLDEST = '6.2';
@@ -16,20 +16,20 @@ const LATE_MS = 5;
 const OF_AN_INSTANCE = 2;
 
 /** What is found at a master that answers, in the order of docs/DOCTOR.md. */
-export function findAtMaster(facts: Facts, terms: FindingTerms): readonly Remark[] {
+export function findAtMaster(facts: Facts, subject: Subject): readonly Remark[] {
   if (facts.failure !== undefined) return []; // what a quorum makes of it is found for all together
   return [
-    ...ofTrips(facts, terms),
-    ...ofSoftware(facts, terms),
+    ...ofTrips(facts, subject),
+    ...ofSoftware(facts, subject),
     ...ofRole(facts),
-    ...ofRights(facts, terms),
+    ...ofRights(facts, subject),
     ...ofThreads(facts),
     ...ofConnections(facts),
     ...ofTheUntold(facts),
   ];
 }
 
-function ofTrips({ tripsMs }: Facts, { nodeTimeoutMs, ttlMs }: FindingTerms): readonly Remark[] {
+function ofTrips({ tripsMs }: Facts, { nodeTimeoutMs, ttlMs }: Subject): readonly Remark[] {
   const usualMs = percentile(tripsMs, 0.5);
   const slowMs = percentile(tripsMs, 0.99);
   if (usualMs === undefined || slowMs === undefined) return [];
@@ -52,7 +52,7 @@ function ofTrips({ tripsMs }: Facts, { nodeTimeoutMs, ttlMs }: FindingTerms): re
   });
 }
 
-function ofSoftware({ info }: Facts, { restartGuardMs }: FindingTerms): readonly Remark[] {
+function ofSoftware({ info }: Facts, { restartGuardMs }: Subject): readonly Remark[] {
   if (info === undefined) return [];
   const { name, version, redisVersion } = info.software;
   const found: Remark[] = [];
@@ -142,7 +142,7 @@ function ofCluster(isClient: boolean): Remark {
   };
 }
 
-function ofRights(facts: Facts, { features }: FindingTerms): readonly Remark[] {
+function ofRights(facts: Facts, { features }: Subject): readonly Remark[] {
   const { refused, scriptFailure, pushFailure, info } = facts;
   const found: Remark[] = [];
   const missing = [...(refused ?? [])];

@@ -4,7 +4,7 @@ import { quorumOf } from '../protocol/quorum.js';
 import { percentile } from '../runtime/statistics.js';
 import { apartMs, driftOf, type Reading } from './clock-comparison.js';
 import type { Facts } from './examination.js';
-import type { FindingTerms, Remark, RemarkOn } from './finding.js';
+import type { Remark, RemarkOn, Subject } from './finding.js';
 import { counted, shownMs } from './master-findings.js';
 
 /** A master is much slower than the others if its round trip is this many times theirs … */
@@ -16,7 +16,7 @@ const APART_MS = 100;
 /** Half of the distance by which a fencing token may lag (protocol A2): beyond it, a grant takes a second round trip. */
 const TOO_FAR_MS = BACK_US / 2_000;
 
-export function findInSet(all: readonly Facts[], terms: FindingTerms): readonly RemarkOn[] {
+export function findInSet(all: readonly Facts[], subject: Subject): readonly RemarkOn[] {
   return [
     ...ofNumber(all),
     ...ofFailures(all),
@@ -24,7 +24,7 @@ export function findInSet(all: readonly Facts[], terms: FindingTerms): readonly 
     ...ofTwins(all),
     ...ofDatabases(all),
     ...ofClocks(all),
-    ...ofDrift(all, terms),
+    ...ofDrift(all, subject),
   ];
 }
 
@@ -164,7 +164,7 @@ function ofClocks(all: readonly Facts[]): readonly RemarkOn[] {
   ];
 }
 
-function ofDrift(all: readonly Facts[], { driftFactor }: FindingTerms): readonly RemarkOn[] {
+function ofDrift(all: readonly Facts[], { driftFactor }: Subject): readonly RemarkOn[] {
   return all.flatMap((facts) => {
     const { first, last } = facts;
     if (first === undefined || last === undefined) return [];

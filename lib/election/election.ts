@@ -4,7 +4,8 @@ import { EventHub } from '../runtime/event-hub.js';
 import { Emitter } from '../runtime/listenable.js';
 import { cancelledError } from '../quorum/failure.js';
 import type { Coordination } from '../lease/coordination.js';
-import { type InstanceTerms, NO_OPTIONS, type ResolvedCall } from '../input/options.js';
+import { NO_OPTIONS } from '../input/options.js';
+import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 import type { Notes } from '../lease/notes.js';
 import { Outages } from '../lease/outages.js';
 import { Lead, type OnOutage } from './lead.js';
@@ -92,7 +93,7 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
   /** The value is there when it resolves, unless too few masters took it; then it follows. */
   async #campaign(
     value: string,
-    call: ResolvedCall,
+    call: CallTerms,
     signal: AbortSignal | undefined,
     onOutage?: OnOutage,
   ): Promise<Leadership> {
@@ -110,7 +111,7 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
     return leadership;
   }
 
-  #outages({ ttlMs }: ResolvedCall, onOutage: OnOutage): Outages {
+  #outages({ ttlMs }: CallTerms, onOutage: OnOutage): Outages {
     const { clock, coordinator } = this.#coordination;
     return new Outages({ coordinator, clock, name: this.name, ttlMs }, onOutage);
   }

@@ -11,7 +11,7 @@ import type { Coordination } from '../lease/coordination.js';
 import type { RedlockError } from '../runtime/errors.js';
 import type { Lease, LeaseStatus } from '../lease/public.js';
 import type { Notes } from '../lease/notes.js';
-import type { ResolvedCall } from '../input/options.js';
+import type { CallTerms } from '../protocol/terms.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import { checkValue } from './options.js';
 import type { Leadership as PublicLeadership } from './public.js';
@@ -25,13 +25,13 @@ export class Leadership implements PublicLeadership {
   readonly #coordination: Coordination;
   readonly #lease: Lease;
   readonly #notes: Notes;
-  readonly #call: ResolvedCall;
+  readonly #call: CallTerms;
   #value: string;
   #seq = 1;
   #timer: Timer | undefined;
   #isOver = false;
 
-  constructor(coordination: Coordination, lease: Lease, notes: Notes, call: ResolvedCall, value: string) {
+  constructor(coordination: Coordination, lease: Lease, notes: Notes, call: CallTerms, value: string) {
     this.#coordination = coordination;
     this.#lease = lease;
     this.#notes = notes;

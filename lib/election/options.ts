@@ -1,14 +1,8 @@
 /** The options of elections, resolved once. */
 import { invalidArgument } from '../runtime/errors.js';
 import { checkNames } from '../input/option-names.js';
-import {
-  checkSignal,
-  type InstanceTerms,
-  NO_OPTIONS,
-  or,
-  type ResolvedCall,
-  resolveCall,
-} from '../input/options.js';
+import { checkSignal, NO_OPTIONS, or, resolveCall } from '../input/options.js';
+import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 import type { CampaignOptions, ElectionOptions, LeadOptions, ObserveOptions } from './public.js';
 
 /** The longest value, in bytes of UTF-8: masters push and store it, and each reader is sent it by all masters. */
@@ -20,7 +14,7 @@ export function resolveElection(given: ElectionOptions, instance: InstanceTerms)
   return Object.freeze({ ...instance, ...call, fencing: true, fair: true, renew: true, waitMs: Infinity });
 }
 
-export function resolveCampaign(given: CampaignOptions, terms: InstanceTerms): ResolvedCall {
+export function resolveCampaign(given: CampaignOptions, terms: InstanceTerms): CallTerms {
   return resolveCall(given, ['signal', 'waitMs'], terms);
 }
 

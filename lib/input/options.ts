@@ -7,6 +7,7 @@ import { invalidArgument } from '../runtime/errors.js';
 import { checkNames } from './option-names.js';
 import { driftMs } from '../protocol/validity.js';
 import { MOST_MS, mostNodeTimeoutMs } from '../protocol/node-timeout.js';
+import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 
 /** The waits between the attempts of one acquisition: random between two bounds, in a range that doubles each time. */
 export interface RetryOptions {
@@ -213,30 +214,6 @@ export const DEFAULTS = Object.freeze({
 /** The options of a call without any. */
 export const NO_OPTIONS: Readonly<Record<string, never>> = Object.freeze({});
 
-/** The options of one call, filled in. */
-export interface ResolvedCall {
-  /** Which call it is. */
-  readonly by: keyof typeof CALL_NAMES;
-  readonly ttlMs: number;
-  readonly waitMs: number;
-  readonly nodeTimeoutMs: number;
-  readonly renew: boolean;
-  readonly maxHoldMs: number;
-  readonly fencing: boolean;
-  readonly fair: boolean;
-  readonly handOver: HandOver;
-  readonly minDelayMs: number;
-  readonly maxDelayMs: number;
-}
-
-/** The options of an instance, filled in, which calls fall back on. A `nodeTimeoutMs` of 0 means the default. */
-export interface InstanceTerms extends ResolvedCall {
-  readonly driftFactor: number;
-  readonly keyPrefix: string;
-  readonly maxWaiters: number;
-  readonly restartGuardMs: number;
-}
-
 /**
  * `redlock.options`: the options of the instance that are in force, with every default filled in. Options of a call override
  * them. Frozen.
@@ -279,12 +256,6 @@ export interface ResolvedRetry {
   readonly minDelayMs: number;
   /** The longest wait between two attempts. Milliseconds. */
   readonly maxDelayMs: number;
-}
-
-/** What bounds a ttl from below and from above. */
-export interface TtlBounds {
-  readonly driftFactor: number;
-  readonly restartGuardMs: number;
 }
 
 const RETRY_NAMES = ['minDelayMs', 'maxDelayMs'];
@@ -372,7 +343,7 @@ export function resolveCall(
   given: AcquireOptions,
   names: readonly string[],
   instance: InstanceTerms,
-): ResolvedCall {
+): CallTerms {
   if (given === NO_OPTIONS) return instance; // the usual case, and checked when the instance was made
   checkNames('options', given, names);
   checkSignal(given.signal);
@@ -386,6 +357,9 @@ export function resolveOnLoss(given: LossOptions): OnLoss {
     throw invalidArgument('onLoss', onLoss, "'signal' or 'throw'");
   return onLoss;
 }
+
+/** What bounds a ttl from below and from above. */
+type TtlBounds = Pick<InstanceTerms, 'driftFactor' | 'restartGuardMs'>;
 
 /** The ttl of an extension: `given`, or the lease's own. */
 export function resolveTtl(given: number | undefined, own: number, bounds: TtlBounds): number {
@@ -413,7 +387,7 @@ export function resolveResources(given: string | readonly string[]): readonly st
   return sorted;
 }
 
-function resolveShared(given: AcquireOptions, base: InstanceTerms): ResolvedCall {
+function resolveShared(given: AcquireOptions, base: InstanceTerms): CallTerms {
   const ttlMs = or(given.ttlMs, base.ttlMs);
   checkTtl(ttlMs, base);
   const waitMs = or(given.waitMs, base.waitMs);

@@ -1,7 +1,8 @@
 /** The options of jobs, resolved once. */
 import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
 import { checkNames } from '../input/option-names.js';
-import { type InstanceTerms, isCount, isName, or, type ResolvedCall, resolveCall } from '../input/options.js';
+import { isCount, isName, or, resolveCall } from '../input/options.js';
+import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 import type { CronOptions, EveryOptions, JobOptions, RunOnceOptions, RunOptions } from './public.js';
 
 const TERMS = [
@@ -54,7 +55,7 @@ export interface ResolvedJob {
   readonly policy: Policy;
   readonly jitterMs: number;
   /** How its lock is taken. */
-  readonly call: ResolvedCall;
+  readonly call: CallTerms;
 }
 
 export function resolveJob(given: JobOptions, instance: InstanceTerms): ResolvedJob {
@@ -69,13 +70,13 @@ export function resolveJob(given: JobOptions, instance: InstanceTerms): Resolved
   };
 }
 
-export function resolveRun(given: RunOptions, call: ResolvedCall, instance: InstanceTerms): ResolvedCall {
+export function resolveRun(given: RunOptions, call: CallTerms, instance: InstanceTerms): CallTerms {
   const { waitMs } = resolveCall(given, ['signal', 'waitMs'], instance);
   return { ...call, waitMs };
 }
 
 /** The options of `once`, filled in. A run under it is fenced and renewed, and others wait in the queue. */
-export function resolveRunOnce(forMs: number, given: RunOnceOptions, instance: InstanceTerms): ResolvedCall {
+export function resolveRunOnce(forMs: number, given: RunOnceOptions, instance: InstanceTerms): CallTerms {
   checkSpan('forMs', forMs, 1);
   const call = resolveCall(given, ['signal', 'waitMs', 'ttlMs'], instance);
   return { ...call, fencing: true, fair: true, renew: true, maxHoldMs: Infinity };
@@ -130,7 +131,7 @@ function policyOf(given: JobOptions): Policy {
 }
 
 /** The lease ends by `atMostForMs`: its last renewal begins a ttl before. */
-function callOf({ ttlMs }: JobOptions, instance: InstanceTerms, atMostForMs: number): ResolvedCall {
+function callOf({ ttlMs }: JobOptions, instance: InstanceTerms, atMostForMs: number): CallTerms {
   const own = or(ttlMs, Math.min(instance.ttlMs, atMostForMs));
   const call = resolveCall({ ttlMs: own }, ['ttlMs'], instance);
   if (own > atMostForMs) throw invalidArgument('ttlMs', own, `at most atMostForMs (${atMostForMs})`);

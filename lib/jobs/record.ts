@@ -9,7 +9,7 @@ import type { Notes } from '../lease/notes.js';
 import { RedlockError } from '../runtime/errors.js';
 import { BACK_US } from '../protocol/lua/stored.js';
 import type { Note, NoteReading } from '../protocol/lone-requests.js';
-import type { ResolvedCall } from '../input/options.js';
+import type { CallTerms } from '../protocol/terms.js';
 import { medianOf } from '../runtime/statistics.js';
 import type { MastersTime } from './masters-time.js';
 
@@ -66,7 +66,7 @@ export class RecordUnderLease {
   readonly #coordination: Coordination;
   readonly #notes: Notes;
   readonly #lease: Lease;
-  readonly #call: ResolvedCall;
+  readonly #call: CallTerms;
   readonly #lifeOf: (tick: number) => number;
   readonly #isStopping: (() => boolean) | undefined;
   #seq = 0;
@@ -76,7 +76,7 @@ export class RecordUnderLease {
     coordination: Coordination,
     lease: Lease,
     notes: Notes,
-    call: ResolvedCall,
+    call: CallTerms,
     lifeOf: (tick: number) => number,
     isStopping?: () => boolean,
   ) {

@@ -1,7 +1,7 @@
 /** What elections and jobs need from their instance. */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
-import type { InstanceTerms, ResolvedCall } from '../input/options.js';
+import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 import type { Lease } from './public.js';
 import type { Notes } from './notes.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
@@ -14,12 +14,12 @@ export interface Coordination extends Runtime {
   readonly terms: InstanceTerms;
   readonly coordinator: Coordinator;
   /** The node timeout of what begins now, for leases of that ttl. */
-  nodeTimeoutFor(call: ResolvedCall): number;
+  nodeTimeoutFor(call: CallTerms): number;
   notesOf(name: string, kind: NoteKind): Notes;
   /** @param observer  follows the acquisition, in addition to the instance's listeners */
   acquire(
     name: string,
-    call: ResolvedCall,
+    call: CallTerms,
     signal: AbortSignal | undefined,
     observer?: AcquisitionObserver,
   ): Promise<Lease>;

@@ -5,7 +5,8 @@ import { invalidArgument } from '../runtime/errors.js';
 import { type Kind, MOST_PERMITS, MUTEX, type Permits, READ, WRITE } from '../protocol/scope.js';
 import type { Grant } from '../quorum/grant.js';
 import type { Lease } from './public.js';
-import { isCount, isName, resolveResources, resolveTtl, type TtlBounds } from '../input/options.js';
+import type { InstanceTerms } from '../protocol/terms.js';
+import { isCount, isName, resolveResources, resolveTtl } from '../input/options.js';
 
 /** A lease on its way to another process. It has the token: every process with the handle has the lease. Keep it secret. */
 export interface LeaseHandle {
@@ -57,7 +58,7 @@ interface CheckedHandle {
 }
 
 /** Names what is wrong with a handle, and never shows it: it carries the token. */
-export function checkHandle(handle: unknown, bounds: TtlBounds): CheckedHandle {
+export function checkHandle(handle: unknown, instance: InstanceTerms): CheckedHandle {
   const wanted = 'the object that lease.giveAway() gave';
   if (typeof handle !== 'object' || handle === null) {
     throw invalidArgument('handle', typeof handle === 'string' ? 'a text' : handle, wanted);
@@ -87,7 +88,7 @@ export function checkHandle(handle: unknown, bounds: TtlBounds): CheckedHandle {
   if (inFlight !== undefined && inFlight !== true)
     throw invalidArgument('handle.inFlight', inFlight, 'true, or nothing');
   const isInFlight = inFlight === true;
-  return { resources: names, token, ttlMs: resolveTtl(ttlMs, ttlMs, bounds), fence, kind, isInFlight };
+  return { resources: names, token, ttlMs: resolveTtl(ttlMs, ttlMs, instance), fence, kind, isInFlight };
 }
 
 /** The handle of a lease. @param isInFlight  requests for it may still arrive */

@@ -1,6 +1,6 @@
 /** What the holder of a lock has: extension and renewal, and the ways to end it (`lease-machine.ts` has its life). */
 import type { Coordinator } from '../coordinator/coordinator.js';
-import { type TtlBounds, resolveTtl } from '../input/options.js';
+import { resolveTtl } from '../input/options.js';
 import type { Clock, Timers } from '../runtime/clock.js';
 import type { TimerCoalescer } from '../runtime/timer-coalescer.js';
 import type { LeaseObserver, LeaseFacts } from '../telemetry/observer.js';
@@ -15,6 +15,7 @@ import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import type { ExtensionEnd, ExtensionOrder } from '../quorum/renewal-batch.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
 import type { Kind } from '../protocol/scope.js';
+import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 
 /** What a lease needs of the instance that it comes from. */
 export interface LeaseParts {
@@ -25,19 +26,10 @@ export interface LeaseParts {
   readonly renewals: TimerCoalescer<Renewed>;
   /** A fraction in [0, 1), for jitter. */
   readonly fraction: () => number;
-  readonly ttlBounds: TtlBounds;
+  readonly ttlBounds: InstanceTerms;
   /** Called once, when the lease is no longer held, whatever the reason. */
   readonly onEnd: (lease: Lease) => void;
   readonly observer: LeaseObserver;
-}
-
-/** The terms of a lease; times in milliseconds. */
-export interface LeaseTerms {
-  readonly ttlMs: number;
-  /** 0 means the default, which depends on the ttl. */
-  readonly nodeTimeoutMs: number;
-  readonly renew: boolean;
-  readonly maxHoldMs: number;
 }
 
 /** With fewer than this many node timeouts left, the end of validity is watched while a renewal is under way. */
@@ -52,7 +44,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   /** Callers that wait for the end of the extension that is under way. */
   #extending: (() => void)[] | undefined;
 
-  constructor(parts: LeaseParts, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
+  constructor(parts: LeaseParts, grant: Grant, resources: readonly string[], terms: CallTerms) {
     super(resources, terms.ttlMs);
     this.#parts = parts;
     this.#grant = grant;
@@ -342,7 +334,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
 export class WriteLease extends Lease implements PublicWriteLease {
   readonly #grant: Grant;
 
-  constructor(parts: LeaseParts, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
+  constructor(parts: LeaseParts, grant: Grant, resources: readonly string[], terms: CallTerms) {
     super(parts, grant, resources, terms);
     this.#grant = grant;
   }

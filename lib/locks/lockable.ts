@@ -10,16 +10,15 @@ import { checkNames } from '../input/option-names.js';
 import {
   type AcquireOptions,
   CALL_NAMES,
-  type InstanceTerms,
   type LossOptions,
   NO_OPTIONS,
   type OnLoss,
   or,
-  type ResolvedCall,
   resolveCall,
   resolveOnLoss,
   type TryAcquireOptions,
 } from '../input/options.js';
+import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 import { type Kind, MOST_PERMITS, MUTEX, READ } from '../protocol/scope.js';
 import { argumentsOfUsing } from '../input/given.js';
 
@@ -122,8 +121,8 @@ export interface LockBackend {
   readonly terms: InstanceTerms;
   /** Runs a routine under a lease, and releases it. */
   readonly run: RunUnder;
-  acquire(name: string, kind: Kind, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Lease>;
-  acquireToWrite(name: string, call: ResolvedCall, signal: AbortSignal | undefined): Promise<WriteLease>;
+  acquire(name: string, kind: Kind, call: CallTerms, signal: AbortSignal | undefined): Promise<Lease>;
+  acquireToWrite(name: string, call: CallTerms, signal: AbortSignal | undefined): Promise<WriteLease>;
   inspect(name: string): Promise<Inspection>;
   inspectShared(name: string): Promise<SharedInspection>;
 }
@@ -135,7 +134,7 @@ interface LockVariant<Held, Seen, Options> {
   readonly defaults: InstanceTerms;
   readonly run: RunUnder;
   /** Checks the options that only this kind of lock has, and asks the masters. */
-  acquire(options: Options, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Held>;
+  acquire(options: Options, call: CallTerms, signal: AbortSignal | undefined): Promise<Held>;
   inspect(): Promise<Seen>;
 }
 
@@ -195,7 +194,7 @@ class Lock<
   #acquire(
     options: Options | TryOptions | undefined,
     names: readonly string[],
-    change: (call: ResolvedCall) => ResolvedCall,
+    change: (call: CallTerms) => CallTerms,
   ): Promise<Held> {
     const { defaults } = this.#variant;
     const given = options ?? (NO_OPTIONS as Options); // all of them are optional

@@ -15,6 +15,7 @@
  */
 import { BACK_US } from './lua/stored.js';
 import { quorumOf } from './quorum.js';
+import type { CallTerms } from './terms.js';
 
 /** The lower bound, with a ttl of two seconds or more. */
 export const LEAST_MS = 200;
@@ -23,11 +24,8 @@ export const MOST_MS = BACK_US / 1_000 - 20;
 /** The round trips of an attempt that needs a second one. */
 export const TRIPS = 2;
 
-/** What the node timeout of a call depends on, apart from the masters. */
-export interface NodeTimeoutTerms {
-  readonly ttlMs: number;
-  /** What the caller asked for; 0 means the default. */
-  readonly nodeTimeoutMs: number;
+/** How patient a call is with the masters. */
+export interface Patience extends Pick<CallTerms, 'ttlMs' | 'nodeTimeoutMs'> {
   /** It takes the upper bound, whatever was measured. @default false */
   readonly isPatient?: boolean;
   /** How long it has already waited, in a call with others: the upper bound is for both waits. @default 0 */
@@ -53,12 +51,12 @@ export function leastNodeTimeoutMs(ttlMs: number): number {
 }
 
 /** The upper bound of the node timeout, on any network. */
-export function mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs }: NodeTimeoutTerms): number {
+export function mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs }: Patience): number {
   return nodeTimeoutMs > 0 ? nodeTimeoutMs : Math.max(1, Math.min(Math.floor(ttlMs / 4), MOST_MS));
 }
 
 /** The node timeout of an attempt that starts now. */
-export function nodeTimeoutOf(masters: readonly Answering[], terms: NodeTimeoutTerms): number {
+export function nodeTimeoutOf(masters: readonly Answering[], terms: Patience): number {
   if (terms.nodeTimeoutMs > 0) return terms.nodeTimeoutMs;
   const leastMs = leastNodeTimeoutMs(terms.ttlMs);
   if (terms.isPatient === true) return Math.max(leastMs, mostNodeTimeoutMs(terms) - (terms.waitedMs ?? 0));
@@ -74,7 +72,7 @@ export function nodeTimeoutOf(masters: readonly Answering[], terms: NodeTimeoutT
  * also follows a load that makes answers late. So this subtracts the bare round trips, and compares the rest with the lower
  * bound: admission allows the same load on all networks.
  */
-export function shareOf(masters: readonly Answering[], terms: NodeTimeoutTerms, spentMs: number): number {
+export function shareOf(masters: readonly Answering[], terms: Patience, spentMs: number): number {
   if (terms.nodeTimeoutMs > 0) return spentMs / terms.nodeTimeoutMs;
   const leastMs = leastNodeTimeoutMs(terms.ttlMs);
   if (spentMs < leastMs / 2) return spentMs / leastMs; // well in time on any network

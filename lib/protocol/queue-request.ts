@@ -12,7 +12,7 @@ const WITHOUT_MARKER: Setting = Object.freeze({
 });
 
 /** What a look asks for, and the place that it takes in the queue. */
-export interface LookTerms {
+export interface Look {
   /** In whole µs of the masters' time: earlier tickets come first. */
   readonly ticket: number;
   /** How long the place is kept, in whole ms. */
@@ -29,8 +29,8 @@ export interface LookTerms {
  * `readQueueReply` reads the rest of the reply. The client has to be subscribed to the token's channel. If the vote is
  * handed over later, the push is the answer to this look.
  */
-export function queueing(scope: Scope, token: string, terms: LookTerms): Request {
-  const { lifeMs, proposal, sentAtMs, ticket, ttlMs } = terms;
+export function queueing(scope: Scope, token: string, look: Look): Request {
+  const { lifeMs, proposal, sentAtMs, ticket, ttlMs } = look;
   const place = [ticket, lifeMs, Math.max(0, Math.floor(sentAtMs))].join('|');
   const amount = scope.isFenced && ttlMs > 0 ? proposal : 0;
   const operation = scope.kind.name === 'mutex' ? QUEUEING : QUEUEING_SHARED;
@@ -38,7 +38,7 @@ export function queueing(scope: Scope, token: string, terms: LookTerms): Request
 }
 
 /** A hand-over that is given back, and the place that the waiter takes instead. */
-export interface YieldTerms extends Pick<LookTerms, 'ticket' | 'lifeMs'> {
+export interface Yielded extends Pick<Look, 'ticket' | 'lifeMs'> {
   /** Names the hand-over: if it is no longer the current one, nothing changes. */
   readonly serial: number;
   /** For the client that the lock is handed to. */
@@ -51,8 +51,8 @@ export interface YieldTerms extends Pick<LookTerms, 'ticket' | 'lifeMs'> {
  * Yields a handed-over vote to an earlier ticket, and queues again with the same ticket. It may be sent again at any time:
  * once the vote is given back, it does nothing.
  */
-export function yielding(scope: Scope, token: string, terms: YieldTerms): Request {
-  const { lifeMs, proposal, rests, serial, ticket } = terms;
+export function yielding(scope: Scope, token: string, yielded: Yielded): Request {
+  const { lifeMs, proposal, rests, serial, ticket } = yielded;
   const place = [serial, ticket, lifeMs, ...(rests === true ? [1] : [])].join('|');
   const operation = scope.kind.name === 'mutex' ? YIELDING : YIELDING_SHARED;
   return new Request(operation, scope, token, { ttlMs: 0, withCounters: true, amount: proposal }, { place });

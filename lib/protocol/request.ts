@@ -314,13 +314,12 @@ export function releaseQueued(scope: Scope, token: string, proposal: Proposal): 
   return new Request(operation, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
 }
 
-export interface ExtensionTerms {
-  readonly ttlMs: number;
-  /** Whether a key that is gone is set again; only while the lease is certainly valid. */
-  readonly mayCreate: boolean;
-}
-
-export function extension(scope: Scope, token: string, { ttlMs, mayCreate }: ExtensionTerms): Request {
+/** An extension. With `mayCreate`, a key that is gone is set again; only while the lease is certainly valid. */
+export function extension(
+  scope: Scope,
+  token: string,
+  { ttlMs, mayCreate }: Pick<Asked, 'ttlMs' | 'mayCreate'>,
+): Request {
   const { kind } = scope;
   const operation = kind.name === 'mutex' ? EXTENDING : extendingOf(kind);
   const terms = { ttlMs, withCounters: operation.withQueues, amount: 0 };

@@ -3,6 +3,7 @@
  * arithmetic; instants are by the local clock, in ms.
  */
 import type { ClaimedByLook } from '../protocol/replies.js';
+import type { InstanceTerms } from '../protocol/terms.js';
 import { validUntilMs } from '../protocol/validity.js';
 
 /** A vote that answers a look. */
@@ -17,12 +18,6 @@ export interface DirectVote {
 /** A vote with less than this part of its ttl left is claimed. */
 const LEAST_LEFT = 1 / 2;
 
-/** What a vote's validity depends on. */
-export interface VoteTerms {
-  readonly ttlMs: number;
-  readonly driftFactor: number;
-}
-
 /**
  * What a vote that answers a look is worth: it counts from the instant at which the look was sent. Counting from its
  * arrival, too, bounds the harm of a master's clock that steps in between.
@@ -30,19 +25,13 @@ export interface VoteTerms {
 export function directVote(
   { fence, sentMs, slots, spanMs }: ClaimedByLook,
   receivedAtMs: number,
-  { driftFactor, ttlMs }: VoteTerms,
+  { driftFactor, ttlMs }: Pick<InstanceTerms, 'driftFactor' | 'ttlMs'>,
 ): DirectVote {
   const untilMs = Math.min(
     validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor),
     validUntilMs(receivedAtMs, ttlMs, driftFactor),
   );
   return { validUntilMs: untilMs, fence, slots };
-}
-
-/** When votes are the lease. */
-export interface LeaseTerms {
-  readonly quorum: number;
-  readonly ttlMs: number;
 }
 
 /**
@@ -52,7 +41,7 @@ export interface LeaseTerms {
 export function leaseOf(
   votes: readonly DirectVote[],
   nowMs: number,
-  { quorum, ttlMs }: LeaseTerms,
+  { quorum, ttlMs }: { readonly quorum: number; readonly ttlMs: number },
 ): DirectVote | undefined {
   const valid = votes.filter((vote) => vote.validUntilMs > nowMs);
   const agreeing = valid

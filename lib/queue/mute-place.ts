@@ -4,21 +4,21 @@
  * permits at once, might never succeed while others come and go.
  */
 import { mutePlace, undo } from '../protocol/request.js';
-import type { Kind } from '../protocol/scope.js';
+import type { Kind, Scope } from '../protocol/scope.js';
 import type { Round } from '../quorum/round.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { MUTE_MARK } from '../runtime/random.js';
-import type { QueueParts, QueueTerms } from './terms.js';
+import type { QueueParts } from './terms.js';
 
 export class MutePlace {
-  readonly #terms: QueueTerms;
+  readonly #scope: Scope;
   readonly #text: string;
   readonly #token: string;
   /** The last claim that was refused. */
   #refused: Round | undefined;
 
-  constructor(parts: QueueParts, terms: QueueTerms) {
-    this.#terms = terms;
+  constructor(parts: QueueParts, scope: Scope) {
+    this.#scope = scope;
     this.#token = parts.random.token() + MUTE_MARK;
     // the same on all masters, whose clocks it may not know yet
     this.#text = mutePlace(this.#token, parts.clocks.propose());
@@ -38,7 +38,7 @@ export class MutePlace {
     if (this.#refused === undefined) return;
     const { outcomes, sentTo } = this.#refused;
     const targets = sentTo.filter((node) => outcomes[node.index]?.kind !== 'granted');
-    const withdrawal = new Withdrawal(undo(this.#terms.scope, this.#token), targets, [], {
+    const withdrawal = new Withdrawal(undo(this.#scope, this.#token), targets, [], {
       onFailed: () => undefined,
     });
     void withdrawal.send();

@@ -14,12 +14,9 @@ import { claimQueued, extension, undoQueued } from '../protocol/request.js';
 import { Round } from '../quorum/round.js';
 import { type Scope, SettledScope } from '../protocol/scope.js';
 import { Silence } from '../redis/server-errors.js';
-import type { QueueTerms, Won, OnLatePlace, QueueWaitEnd, QueueParts, QueueWaitTerms } from './terms.js';
+import type { Won, OnLatePlace, QueueWaitEnd, QueueParts, Waiter } from './terms.js';
 import { QueueWait } from './queue-wait.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
-
-/** What is waited for, under which token and ticket, and for how long. */
-export type QueueVisitTerms = QueueTerms & Pick<QueueWaitTerms, 'token' | 'ticket' | 'untilMs'>;
 
 /** A resource that is held while others are waited for is extended after this part of its ttl. */
 const KEEP_AT = 1 / 3;
@@ -34,7 +31,7 @@ const TAKEN: Outcome = Object.freeze({
 
 export class QueueVisit {
   readonly #parts: QueueParts;
-  readonly #terms: QueueVisitTerms;
+  readonly #waiter: Waiter;
   readonly #onLate: OnLatePlace;
   readonly #waits: QueueWait[] = [];
   /** Claims and extensions of the resources that are held meanwhile. */
@@ -46,14 +43,14 @@ export class QueueVisit {
   #keeper: Timer | undefined;
   #end: QueueWaitEnd | undefined;
 
-  constructor(parts: QueueParts, terms: QueueVisitTerms, onLate: OnLatePlace) {
+  constructor(parts: QueueParts, waiter: Waiter, onLate: OnLatePlace) {
     this.#parts = parts;
-    this.#terms = terms;
+    this.#waiter = waiter;
     this.#onLate = onLate;
   }
 
   get token(): string {
-    return this.#terms.token;
+    return this.#waiter.token;
   }
 
   /** Places and votes that arrive from now on are of no use. */
@@ -97,8 +94,8 @@ export class QueueVisit {
 
   /** Resolves with `granted` or `reserved` when a quorum of masters has handed the last resource over, else with how the wait ended. */
   async run(): Promise<QueueWaitEnd> {
-    const { keys, kind, marker, guardMs } = this.#terms.scope;
-    const isFenced = keys.length === 1 && this.#terms.scope.isFenced;
+    const { keys, kind, marker, guardMs } = this.#waiter.scope;
+    const isFenced = keys.length === 1 && this.#waiter.scope.isFenced;
     const scopes = keys.map((key) => new SettledScope([key], { isFenced, marker, guardMs, kind }));
     for (const [i, scope] of scopes.entries()) {
       const end = await this.#queue(scope);
@@ -129,7 +126,7 @@ export class QueueVisit {
    */
   leave(onFailed: (node: Node) => void): Withdrawal {
     this.withdrawn();
-    const request = undoQueued(this.#terms.scope, this.token, this.#parts.clocks);
+    const request = undoQueued(this.#waiter.scope, this.token, this.#parts.clocks);
     return new Withdrawal(request, this.sentTo, this.sent, { onFailed });
   }
 
@@ -141,26 +138,26 @@ export class QueueVisit {
       if (look !== undefined) return look.kind === 'refused' ? look : TAKEN;
       const isKnown = looks === undefined || (said?.kind !== 'granted' && said?.kind !== 'refused');
       if (said !== undefined && isKnown) return said;
-      return unknown(new Silence(nodeTimeoutOf(this.#parts.nodes, this.#terms)));
+      return unknown(new Silence(nodeTimeoutOf(this.#parts.nodes, this.#waiter)));
     });
   }
 
   #queue(scope: Scope): Promise<QueueWaitEnd> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);
-    const { onlyReserves, scope: all, ttlMs } = this.#terms;
+    const { handOver, scope: all } = this.#waiter;
     // of several resources, one claim decides
-    const terms = { ...this.#terms, scope, directTtlMs: onlyReserves || all.keys.length > 1 ? 0 : ttlMs };
-    const wait = new QueueWait(this.#parts, terms, this.#onLate);
+    const waiter: Waiter = { ...this.#waiter, scope, handOver: all.keys.length > 1 ? 'reserve' : handOver };
+    const wait = new QueueWait(this.#parts, waiter, this.#onLate);
     this.#waits.push(wait);
     return wait.run();
   }
 
   async #hold(scope: Scope): Promise<boolean> {
-    const { ttlMs } = this.#terms;
+    const { ttlMs } = this.#waiter;
     const { clock, nodes, timers } = this.#parts;
-    const nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
+    const nodeTimeoutMs = nodeTimeoutOf(nodes, this.#waiter);
     this.#hasHeld = true;
-    const round = this.#round(claimQueued(scope, this.#terms.token, ttlMs, this.#parts.clocks));
+    const round = this.#round(claimQueued(scope, this.#waiter.token, ttlMs, this.#parts.clocks));
     const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
     const sentAtMs = clock.earliest();
     await round.ask(nodes);
@@ -173,12 +170,12 @@ export class QueueVisit {
    */
   #keep(scopes: readonly Scope[]): void {
     const { nodes, timers } = this.#parts;
-    const { ttlMs } = this.#terms;
+    const { ttlMs } = this.#waiter;
     this.#keeper?.cancel();
     this.#keeper = timers.background(ttlMs * KEEP_AT, () => {
       for (const scope of scopes) {
         const order = { ttlMs, mayCreate: false };
-        void this.#round(extension(scope, this.#terms.token, order)).ask(nodes);
+        void this.#round(extension(scope, this.#waiter.token, order)).ask(nodes);
       }
       this.#keep(scopes);
     });

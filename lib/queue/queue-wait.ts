@@ -25,7 +25,7 @@ import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { type DirectVote, directVote, leaseOf } from './direct-vote.js';
 import { LookTimes, STALE_MS } from './look-times.js';
 import { LIFE_MARGIN_MS, placeLifeMs, QueuePlace } from './queue-place.js';
-import type { OnLatePlace, QueueParts, QueueWaitEnd, QueueWaitTerms } from './terms.js';
+import type { OnLatePlace, QueueParts, QueueWaitEnd, Waiter } from './terms.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import type { Push } from '../protocol/pushes.js';
 import { oddReply, type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
@@ -36,7 +36,9 @@ import type { Recipient } from './subscriptions.js';
 
 export class QueueWait implements Sink, Recipient, Withdrawn {
   readonly #parts: QueueParts;
-  readonly #terms: QueueWaitTerms;
+  readonly #waiter: Waiter;
+  /** The ttl of votes that are handed over directly, in ms; 0: they are only reserved. */
+  readonly #directTtlMs: number;
   readonly #quorum: number;
   readonly #places: readonly QueuePlace[];
   readonly #onLate: OnLatePlace;
@@ -54,9 +56,10 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   /** The lease, once it has ended with `granted`. */
   vote: DirectVote | undefined;
 
-  constructor(parts: QueueParts, terms: QueueWaitTerms, onLate: OnLatePlace) {
+  constructor(parts: QueueParts, waiter: Waiter, onLate: OnLatePlace) {
     this.#parts = parts;
-    this.#terms = terms;
+    this.#waiter = waiter;
+    this.#directTtlMs = waiter.handOver === 'direct' ? waiter.ttlMs : 0;
     this.#onLate = onLate;
     this.#quorum = quorumOf(parts.nodes.length);
     this.#places = parts.nodes.map(() => new QueuePlace());
@@ -85,9 +88,9 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   /** Queues on all masters; resolves when the wait is over. */
   run(): Promise<QueueWaitEnd> {
     const { clock, nodes, subscriptions } = this.#parts;
-    const silentAtMs = clock.earliest() + nodeTimeoutOf(nodes, this.#terms);
+    const silentAtMs = clock.earliest() + nodeTimeoutOf(nodes, this.#waiter);
     for (const place of this.#places) place.dueAtMs = silentAtMs;
-    subscriptions.enter(this.#terms.token, this);
+    subscriptions.enter(this.#waiter.token, this);
     this.#begin();
     this.#arm();
     if (this.#end !== undefined) return Promise.resolve(this.#end);
@@ -114,8 +117,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.#end = end;
     this.#timer?.cancel();
     const { subscriptions } = this.#parts;
-    if (end === 'granted' || end === 'reserved') subscriptions.hold(this.#terms.token, this.vote?.slots);
-    else subscriptions.leave(this.#terms.token);
+    if (end === 'granted' || end === 'reserved') subscriptions.hold(this.#waiter.token, this.vote?.slots);
+    else subscriptions.leave(this.#waiter.token);
     for (const node of this.#parts.nodes) node.forget(this);
     this.#settle?.(end);
   }
@@ -211,7 +214,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   /** The lock's key, as that master sees it. */
   #keyAt(node: Node): string {
-    return node.keyPrefix + (this.#terms.scope.keys[0] ?? '');
+    return node.keyPrefix + (this.#waiter.scope.keys[0] ?? '');
   }
 
   #placeAt(node: Node): QueuePlace {
@@ -224,14 +227,15 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const place = this.#placeAt(node);
     if (!this.isWanted || place.isAwaited) return;
     const nowMs = this.#parts.clock.earliest();
-    place.asks(nowMs, nodeTimeoutOf(this.#parts.nodes, this.#terms));
+    place.asks(nowMs, nodeTimeoutOf(this.#parts.nodes, this.#waiter));
     node.send(this.#askAt(nowMs));
   }
 
   /** One request for all masters that are asked at about the same time. */
   #askAt(nowMs: number): Ask {
     if (this.#asked !== undefined && nowMs - this.#askedAtMs < LIFE_MARGIN_MS / 2) return this.#asked;
-    const { directTtlMs: ttlMs, scope, token, ticket } = this.#terms;
+    const { scope, token, ticket } = this.#waiter;
+    const ttlMs = this.#directTtlMs;
     const terms = { ticket: ticket(), lifeMs: this.#lifeMs(nowMs), sentAtMs: nowMs, ttlMs };
     const proposal = this.#parts.clocks;
     this.#asked = { request: queueing(scope, token, { ...terms, proposal }), sink: this };
@@ -240,7 +244,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   #lifeMs(nowMs: number): number {
-    return placeLifeMs(this.#terms.untilMs - nowMs);
+    return placeLifeMs(this.#waiter.untilMs - nowMs);
   }
 
   /**
@@ -260,7 +264,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const place = this.#placeAt(node);
     if (serial <= place.yielded) return; // a push from before it was given back
     if (place.state === 'mine' && serial < place.serial) return;
-    const [{ clock, driftFactor }, { directTtlMs: ttlMs }] = [this.#parts, this.#terms];
+    const [{ clock, driftFactor }, ttlMs] = [this.#parts, this.#directTtlMs];
     const nowMs = clock.earliest();
     place.has(serial, claimed && directVote(claimed, nowMs, { ttlMs, driftFactor }));
     place.dueAtMs = nowMs + (claimed === undefined ? RESERVE_MS / 2 : Math.min(STALE_MS, ttlMs / 3));
@@ -269,7 +273,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   #asFirst(place: QueuePlace, looksNow: boolean): number {
-    return looksNow ? this.#times.soonAfter(0) : this.#times.asFirst(place, this.#terms.directTtlMs);
+    return looksNow ? this.#times.soonAfter(0) : this.#times.asFirst(place, this.#directTtlMs);
   }
 
   #onRefusal(place: QueuePlace, remainingMs: number, rank: number, isForeignClient: boolean): void {
@@ -310,7 +314,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   /** A vote that was given back is never counted again, whether the yield arrives or not. */
   #yield(node: Node, place: QueuePlace, serial: number): void {
-    const { scope, ticket, token } = this.#terms;
+    const { scope, ticket, token } = this.#waiter;
     const rests = serial === place.rested;
     place.giveBack(this.#times.soonAfter(rests ? REST_MS : RESERVE_MS));
     this.wasRefused = true;
@@ -339,9 +343,9 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   /** It has a quorum of votes: from here on, it yields nothing. The votes are the lease, unless they have to be claimed. */
   #win(): void {
-    const { directTtlMs: ttlMs } = this.#terms;
     const votes = this.#places.flatMap(({ vote }) => vote ?? []);
-    this.vote = leaseOf(votes, this.#parts.clock.now(), { quorum: this.#quorum, ttlMs });
+    const needed = { quorum: this.#quorum, ttlMs: this.#directTtlMs };
+    this.vote = leaseOf(votes, this.#parts.clock.now(), needed);
     this.end(this.vote === undefined ? 'reserved' : 'granted');
   }
 

@@ -5,19 +5,22 @@ import { failureOf } from '../quorum/failure.js';
 import { countOutcomes, quorumOf, verdict } from '../protocol/quorum.js';
 import { claimQueued, type Request } from '../protocol/request.js';
 import { owe } from '../quorum/repairs.js';
-import type { Departure, QueueTerms, Won, QueueParts, QueueWaitEnd } from './terms.js';
+import type { Departure, Waiter, Won, QueueParts, QueueWaitEnd } from './terms.js';
 import { QueueVisit } from './queue-visit.js';
 import { LONGEST_LIFE_MS } from './queue-place.js';
 
+/** The call that waits: for what, and on which terms. */
+type Call = Omit<Waiter, 'token' | 'ticket' | 'untilMs'>;
+
 export class Queue {
   readonly #parts: QueueParts;
-  readonly #terms: QueueTerms;
+  readonly #call: Call;
   /** The visit of the attempt under way. */
   #visit: QueueVisit | undefined;
 
-  constructor(parts: QueueParts, terms: QueueTerms) {
+  constructor(parts: QueueParts, call: Call) {
     this.#parts = parts;
-    this.#terms = terms;
+    this.#call = call;
   }
 
   /** It did not have to wait: every master gave its vote at once. */
@@ -42,8 +45,8 @@ export class Queue {
    */
   wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd> {
     const token = this.#parts.random.token();
-    const terms = { ...this.#terms, token, ticket, untilMs };
-    const visit: QueueVisit = new QueueVisit(this.#parts, terms, (node) => {
+    const waiter = { ...this.#call, token, ticket, untilMs };
+    const visit: QueueVisit = new QueueVisit(this.#parts, waiter, (node) => {
       if (visit.isGone) this.#owe(node, token);
     });
     this.#visit = visit;
@@ -62,7 +65,7 @@ export class Queue {
 
   /** The claim to send when it is its turn. */
   claim(): Request {
-    const { scope, ttlMs } = this.#terms;
+    const { scope, ttlMs } = this.#call;
     return claimQueued(scope, this.#theVisit.token, ttlMs, this.#parts.clocks);
   }
 
@@ -89,7 +92,7 @@ export class Queue {
     const { nodes } = this.#parts;
     // an undo of a shared lock does not see who is in the way: one more attempt asks
     const isKnown = visit.sentTo.length >= quorumOf(nodes.length);
-    const isSeen = this.#terms.scope.kind.name === 'mutex' && isKnown;
+    const isSeen = this.#call.scope.kind.name === 'mutex' && isKnown;
     const isUnasked = end === 'ended' && !isSeen;
     return {
       withdrawal: visit.leave((node) => this.#owe(node, visit.token)),
@@ -120,7 +123,7 @@ export class Queue {
 
   /** Leaves an undo to the background. A master that is away may keep a place, and a vote after it. */
   #owe(node: Node, token: string): void {
-    const { scope, ttlMs } = this.#terms;
+    const { scope, ttlMs } = this.#call;
     owe(this.#parts, node, { scope, token, lifeMs: LONGEST_LIFE_MS + ttlMs });
   }
 }

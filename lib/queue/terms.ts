@@ -6,7 +6,7 @@ import type { Scope } from '../protocol/scope.js';
 import type { Withdrawal } from '../quorum/withdrawal.js';
 import type { DirectVote } from './direct-vote.js';
 import type { QuorumParts } from '../quorum/parts.js';
-import type { NodeTimeoutTerms } from '../protocol/node-timeout.js';
+import type { CallTerms } from '../protocol/terms.js';
 import type { Subscriptions } from './subscriptions.js';
 
 /**
@@ -21,12 +21,11 @@ export interface QueueParts extends QuorumParts {
   readonly subscriptions: Subscriptions;
 }
 
-export interface QueueWaitTerms extends NodeTimeoutTerms {
-  /** Of one key. */
+/** One that waits: for what, on which terms of its call, and as whom. */
+export interface Waiter extends Pick<CallTerms, 'ttlMs' | 'nodeTimeoutMs' | 'handOver'> {
   readonly scope: Scope;
+  /** Of the claim that follows. */
   readonly token: string;
-  /** The ttl of votes that are handed over directly, in ms; 0: they are only reserved. */
-  readonly directTtlMs: number;
   /** In µs of the masters' time; lower ones are served first. Drawn once the masters' clocks are known. */
   readonly ticket: () => number;
   /** The wait ends at this instant. */
@@ -35,16 +34,6 @@ export interface QueueWaitTerms extends NodeTimeoutTerms {
 
 /** Called when a late answer may have left a place or a vote on a master. */
 export type OnLatePlace = (node: Node) => void;
-
-/** What the acquisition waits for; times in ms. */
-export interface QueueTerms {
-  readonly scope: Scope;
-  readonly ttlMs: number;
-  /** 0 means the default. */
-  readonly nodeTimeoutMs: number;
-  /** Whether votes are handed over to it as reservations only. */
-  readonly onlyReserves: boolean;
-}
 
 /** A lease that was handed over. */
 export interface Won extends DirectVote, Answers {

@@ -4,17 +4,14 @@
 import type { Runtime } from '../runtime/clock.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { CallContext } from './failure.js';
+import type { CallTerms } from '../protocol/terms.js';
 
-/** How long a call keeps trying, and the bounds of its delays; milliseconds. */
-export interface Patience {
-  readonly waitMs: number;
-  readonly minDelayMs: number;
-  readonly maxDelayMs: number;
-}
+/** How long a call keeps trying, and the bounds of its delays. */
+type Retries = Pick<CallTerms, 'waitMs' | 'minDelayMs' | 'maxDelayMs'>;
 
 export class Backoff {
   readonly #runtime: Runtime;
-  readonly #patience: Patience;
+  readonly #retries: Retries;
   readonly #cancellation: Cancellation;
   /** Before anything is sent. */
   readonly startedAtMs: number;
@@ -23,17 +20,17 @@ export class Backoff {
   /** No attempt follows the one under way. */
   isLast: boolean;
 
-  constructor(runtime: Runtime, patience: Patience, cancellation: Cancellation) {
+  constructor(runtime: Runtime, retries: Retries, cancellation: Cancellation) {
     this.#runtime = runtime;
-    this.#patience = patience;
+    this.#retries = retries;
     this.#cancellation = cancellation;
     this.startedAtMs = runtime.clock.recent(); // a suspension before the call must not be charged to it
-    this.isLast = patience.waitMs === 0;
+    this.isLast = retries.waitMs === 0;
   }
 
   /** The rest of the call's wait; 0 when it is over. */
   get leftMs(): number {
-    return Math.max(0, this.startedAtMs + this.#patience.waitMs - this.#runtime.clock.now());
+    return Math.max(0, this.startedAtMs + this.#retries.waitMs - this.#runtime.clock.now());
   }
 
   get elapsedMs(): number {
@@ -65,7 +62,7 @@ export class Backoff {
    */
   async next(freeInMs = Infinity): Promise<boolean> {
     const { random } = this.#runtime;
-    const { minDelayMs, maxDelayMs } = this.#patience;
+    const { minDelayMs, maxDelayMs } = this.#retries;
     if (this.isLast || this.leftMs <= 0) return false;
     const ceilingMs = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(this.attempts, 30));
     const drawnMs = minDelayMs + random.fraction() * (ceilingMs - minDelayMs);

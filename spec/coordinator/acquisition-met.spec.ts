@@ -75,7 +75,7 @@ describe('acquisition: what the first attempt met', () => {
         return Promise.reject(new Error('Connection is closed.'));
       };
     }
-    const failed = bench.acquire({ waitMs: 5, onlyReserves: true }).catch(() => undefined);
+    const failed = bench.acquire({ waitMs: 5, handOver: 'reserve' }).catch(() => undefined);
     await bench.time.advance(100);
     await failed;
     expect(bench.told[1]).to.deep.equal(['refused', 1, 3, 'unknown']);
@@ -108,7 +108,7 @@ describe('acquisition: what the first attempt met', () => {
     const bench = acquisitionBench(true);
     await isRefused(bench);
     begin(bench);
-    void bench.acquire({ isFair: false, minDelayMs: 100, maxDelayMs: 100 }).catch(() => undefined);
+    void bench.acquire({ fair: false, minDelayMs: 100, maxDelayMs: 100 }).catch(() => undefined);
     await bench.time.advance(99);
     expect(kindsSentTo(bench.masters[0]).filter((kind) => kind === 'claim')).to.have.lengthOf(1);
     expect(bench.masters[0].value('r')).to.equal(OTHER);

@@ -22,8 +22,8 @@ const TERMS: AcquisitionTerms = {
   waitMs: 0,
   minDelayMs: 10,
   maxDelayMs: 20,
-  isFair: true,
-  onlyReserves: false,
+  fair: true,
+  handOver: 'direct',
   observer: undefined,
 };
 

@@ -23,8 +23,8 @@ const TERMS: AcquisitionTerms = {
   waitMs: 0,
   minDelayMs: 10,
   maxDelayMs: 10,
-  isFair: true,
-  onlyReserves: false,
+  fair: true,
+  handOver: 'direct',
   observer: undefined,
 };
 
@@ -268,7 +268,7 @@ describe('coordinator: an instance', () => {
       const { masters, time } = bench();
       const given = isReversed ? masters.toReversed() : masters;
       for (const master of masters) master.set(key, 'them:token', 60_000);
-      const terms = { ...TERMS, resources: [key], scope: plainScope(key), isFair: false, waitMs: 15 };
+      const terms = { ...TERMS, resources: [key], scope: plainScope(key), fair: false, waitMs: 15 };
       const failed = rejection(coordinatorOver(given, time).acquire(terms, new Cancellation()));
       await time.advance(10);
       const asked = masters.filter(

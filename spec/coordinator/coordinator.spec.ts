@@ -19,8 +19,8 @@ const WISH: AcquisitionTerms = {
   waitMs: 0,
   minDelayMs: 10,
   maxDelayMs: 20,
-  isFair: true,
-  onlyReserves: false,
+  fair: true,
+  handOver: 'direct',
   observer: undefined,
 };
 

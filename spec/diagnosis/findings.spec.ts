@@ -3,13 +3,13 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { findInData } from '../../lib/diagnosis/data-findings.js';
 import type { Facts } from '../../lib/diagnosis/examination.js';
-import { type FindingTerms, type Remark, together, worstOf } from '../../lib/diagnosis/finding.js';
+import { type Remark, type Subject, together, worstOf } from '../../lib/diagnosis/finding.js';
 import { findAtMaster } from '../../lib/diagnosis/master-findings.js';
 import { ServerInfo } from '../../lib/diagnosis/server-info.js';
 import { findInSet } from '../../lib/diagnosis/set-findings.js';
 import type { Transport } from '../../lib/redis/transport.js';
 
-const TERMS: FindingTerms = {
+const SUBJECT: Subject = {
   ttlMs: 30_000,
   nodeTimeoutMs: 200,
   driftFactor: 0.01,
@@ -17,7 +17,7 @@ const TERMS: FindingTerms = {
   keyPrefix: '',
   features: ['exclusive'],
 };
-const GUARDED = { ...TERMS, restartGuardMs: 60_000 };
+const GUARDED = { ...SUBJECT, restartGuardMs: 60_000 };
 const FIT = [
   'redis_version:7.4.0',
   'role:master',
@@ -45,11 +45,12 @@ function factsOf(
 }
 
 const shown = (remarks: readonly Remark[]) => remarks.map(({ code, severity }) => `${code} ${severity}`);
-const atMaster = (given: Parameters<typeof factsOf>[0], terms = TERMS) =>
-  shown(findAtMaster(factsOf(given), terms));
-const inData = (given: Parameters<typeof factsOf>[0], terms = TERMS) =>
-  shown(findInData(factsOf(given), terms));
-const inSet = (...all: readonly Parameters<typeof factsOf>[0][]) => shown(findInSet(all.map(factsOf), TERMS));
+const atMaster = (given: Parameters<typeof factsOf>[0], subject = SUBJECT) =>
+  shown(findAtMaster(factsOf(given), subject));
+const inData = (given: Parameters<typeof factsOf>[0], subject = SUBJECT) =>
+  shown(findInData(factsOf(given), subject));
+const inSet = (...all: readonly Parameters<typeof factsOf>[0][]) =>
+  shown(findInSet(all.map(factsOf), SUBJECT));
 const clock = (ahead: number) => ({ sentMs: 0, receivedMs: 0, shownMs: ahead });
 
 describe('findings: thresholds', () => {
@@ -64,14 +65,14 @@ describe('findings: thresholds', () => {
     expect(atMaster({ tripsMs: trips(1, 100) })).to.deep.equal([]);
     expect(atMaster({ tripsMs: trips(1, 101) })).to.deep.equal(['ROUND_TRIP warning']);
     expect(atMaster({ tripsMs: trips(101, 101) })).to.deep.equal(['ROUND_TRIP error']);
-    const patient = { ...TERMS, ttlMs: 300, nodeTimeoutMs: 1_000 };
+    const patient = { ...SUBJECT, ttlMs: 300, nodeTimeoutMs: 1_000 };
     expect(atMaster({ tripsMs: trips(1, 51) }, patient)).to.deep.equal(['ROUND_TRIP warning']);
   });
 
   it('ROUND_TRIPS_APART: ten times the round trip of more than half of the others, and 5 ms more', () => {
     const apart = (...mediansMs: readonly number[]) => {
       const all = mediansMs.map((ms, i) => factsOf({ name: `${'abcde'[i]}:1`, tripsMs: [ms] }));
-      return findInSet(all, TERMS)
+      return findInSet(all, SUBJECT)
         .filter(({ code }) => code === 'ROUND_TRIPS_APART')
         .map(({ severity, nodes }) => `${severity} ${nodes.join()}`);
     };

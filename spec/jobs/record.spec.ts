@@ -1,6 +1,6 @@
 /** A job's record under its lease: what is made of the masters' notes, and how often they are asked. */
 import { expect } from 'chai';
-import type { ResolvedCall } from '../../lib/input/options.js';
+import type { CallTerms } from '../../lib/protocol/terms.js';
 import type { MastersTime } from '../../lib/jobs/masters-time.js';
 import {
   nextNotBeforeMs,
@@ -80,7 +80,7 @@ function recordBench(
     coordination as unknown as Coordination, // a record needs no more of these three
     lease as unknown as Lease,
     notes as unknown as Notes,
-    {} as ResolvedCall,
+    {} as CallTerms,
     (tick) => 60_000.5 + tick,
     isStopping,
   );

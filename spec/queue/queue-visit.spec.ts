@@ -24,14 +24,14 @@ interface Bench extends QueueBench {
 /** How its votes are handed over: as reservations by default. */
 interface Manner {
   readonly isFenced?: boolean;
-  readonly onlyReserves?: boolean;
+  readonly handOver?: 'direct' | 'reserve';
 }
 
 function bench(
   nodes: number,
   keys: readonly string[],
   prepare: (master: FakeMaster) => void,
-  { isFenced = true, onlyReserves = true }: Manner = {},
+  { isFenced = true, handOver = 'reserve' }: Manner = {},
 ): Bench {
   const environment = queueBench(nodes);
   environment.masters.forEach(prepare);
@@ -46,7 +46,7 @@ function bench(
     token: MINE,
     ticket: () => 1_000,
     untilMs,
-    onlyReserves,
+    handOver,
   };
   const [ends, late]: [QueueWaitEnd[], string[]] = [[], []];
   const wait = new QueueVisit(environment, terms, (node) => late.push(node.name));
@@ -121,7 +121,7 @@ describe('waiting for several resources', () => {
 
   it('one resource: what it was handed is the lease, with a fencing token where the lock is fenced', async () => {
     for (const isFenced of [true, false]) {
-      const { m1, wait } = bench(3, ['a'], () => undefined, { isFenced, onlyReserves: false });
+      const { m1, wait } = bench(3, ['a'], () => undefined, { isFenced, handOver: 'direct' });
       expect([wait.won, await wait.run()]).to.deep.equal([undefined, 'granted']);
       expect([wait.won?.token, (wait.won?.fence ?? 0) > 0]).to.deep.equal([MINE, isFenced]);
       expect(m1.value(counterKey('a'))).to.equal(isFenced ? String(wait.won?.fence) : undefined);

@@ -57,7 +57,7 @@ function waitingIn(bench: QueueBench, kind: Kind): Standing {
   const scope = { ...plainScope('r'), kind };
   const queue = new Queue(
     { ...bench, repairs },
-    { scope, ttlMs: 1_000, nodeTimeoutMs: 50, onlyReserves: true },
+    { scope, ttlMs: 1_000, nodeTimeoutMs: 50, handOver: 'reserve' },
   );
   void queue.wait(() => 1, bench.time.now() + 1_000);
   return { ...bench, queue, repairs };

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { expect } from 'chai';
 import { RedlockError } from '../../lib/runtime/errors.js';
-import type { Environment } from '../../lib/environment.js';
+import type { Environment } from '../../lib/redis/environment.js';
 import { Redlock } from '../../lib/redlock.js';
 import type { RedisClient } from '../../lib/redis/transport.js';
 import { fakeCluster } from '../support/fake-cluster.js';

@@ -16,8 +16,8 @@ const TYPE_OF_A_TICK = /(?:readonly scheduledAt: Date;|[(,] ?scheduledAt: Date[,
 /** Beside timestamp locks: from where it is read to where the first fencing token that is proposed is made of it. */
 const OF_FIRST_PROPOSAL = [
   'coordinator/coordinator.ts',
-  'environment.ts',
   'quorum/master-clocks.ts',
+  'redis/environment.ts',
   'runtime/clock.ts',
 ];
 /** Which files name timers, clocks or randomness of the machine. */

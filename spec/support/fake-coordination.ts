@@ -1,6 +1,7 @@
 /** What elections and jobs need of an instance, by hand: what the masters answer, one lease, and virtual time. */
 import type { Coordinator } from '../../lib/coordinator/coordinator.js';
-import { type InstanceTerms, resolveOptions } from '../../lib/input/options.js';
+import { resolveOptions } from '../../lib/input/options.js';
+import type { InstanceTerms } from '../../lib/protocol/terms.js';
 import type { Coordination } from '../../lib/lease/coordination.js';
 import { Notes } from '../../lib/lease/notes.js';
 import type { Lease } from '../../lib/lease/public.js';

@@ -110,10 +110,10 @@ export function waitIn(environment: QueueBench, terms: WaiterTerms = {}): Waiter
     {
       scope,
       token,
-      directTtlMs,
       ticket: () => ticket,
       untilMs,
-      ttlMs: 30_000,
+      ttlMs: directTtlMs,
+      handOver: directTtlMs > 0 ? 'direct' : 'reserve',
       nodeTimeoutMs,
     },
     (node) => late.push(node.name),

@@ -8,7 +8,7 @@ export const SHARED_LINES: readonly Mistake[] = [
   {
     name: 'shared queue: at the end of its wait nobody is asked who is in the way',
     why: 'the undo of a shared lock does not see that: a semaphore with another number of permits passes for one that is taken',
-    patches: [{ in: 'Queue.depart', find: "this.#terms.scope.kind.name === 'mutex' &&", replace: '' }],
+    patches: [{ in: 'Queue.depart', find: "this.#call.scope.kind.name === 'mutex' &&", replace: '' }],
     noticedBy: WAITS,
   },
   {

@@ -8,18 +8,11 @@ import {
   type Timers,
   type WallClock,
   type Runtime,
-} from './runtime/clock.js';
-import { invalidArgument, type RedlockError, withoutPassword } from './runtime/errors.js';
-import type { InstanceTerms } from './input/options.js';
-import { type Master, openClients } from './redis/connect.js';
-import { SystemRandom } from './runtime/random.js';
-import {
-  checkClient,
-  isClient,
-  type RedisClient,
-  RedisTransport,
-  type Transport,
-} from './redis/transport.js';
+} from '../runtime/clock.js';
+import { invalidArgument, type RedlockError, withoutPassword } from '../runtime/errors.js';
+import { type Master, openClients } from './connect.js';
+import { SystemRandom } from '../runtime/random.js';
+import { checkClient, isClient, type RedisClient, RedisTransport, type Transport } from './transport.js';
 
 /** What an instance runs on; specs and simulations bring their own. */
 export interface Environment extends Runtime {
@@ -84,7 +77,7 @@ function noClients(given: unknown): RedlockError {
 }
 
 /** One server that is listed twice would vote twice; and a cluster has no one process whose restart could be guarded. */
-export function checkMasters(transports: readonly Transport[], { restartGuardMs }: InstanceTerms): void {
+export function checkMasters(transports: readonly Transport[], restartGuardMs: number): void {
   if (transports.length === 0) throw invalidArgument('clients', transports, 'a non-empty array');
   const names = transports.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
