@@ -48,7 +48,7 @@ export interface OwnInstants {
 const OVERWRITE_MS = 1_000;
 
 /** What all programs on a key have to agree on. */
-export interface FleetTerms {
+export interface Agreement {
   readonly unit: TimestampUnit;
   readonly ttlMs: number;
   /** How far wall clocks may be apart. */
@@ -64,7 +64,7 @@ export interface FleetTerms {
  * instant that is later by a ttl, less the distance of the clocks. So with one ttl in the fleet, no instant up to there is a
  * successor's, however late the comparison is.
  */
-export function ownRange(own: OwnInstants, { unit, ttlMs, clockMarginMs }: FleetTerms): OwnInstants {
+export function ownRange(own: OwnInstants, { unit, ttlMs, clockMarginMs }: Agreement): OwnInstants {
   const units = (ms: number): number => Math.ceil(ms / UNIT_MS[unit]);
   const off = Math.floor(Math.min(OVERWRITE_MS, ttlMs / 2) / UNIT_MS[unit]);
   const last = own.from + Math.max(0, units(ttlMs) - units(clockMarginMs));

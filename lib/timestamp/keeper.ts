@@ -9,24 +9,17 @@ import { Cancellation } from '../runtime/cancellation.js';
 import type { WallClock, Runtime } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { type RoundFailure, roundError } from '../quorum/failure.js';
-import {
-  type FleetTerms,
-  expiredBelow,
-  expiryInstant,
-  heldForMs,
-  liveForMs,
-  type OwnInstants,
-} from './instant.js';
+import { expiredBelow, expiryInstant, heldForMs, liveForMs, type OwnInstants } from './instant.js';
 import { GRANTED, type Outcome } from '../protocol/quorum.js';
 import { isMisconfigured, NOT_AWAITED, Silence, toError } from '../redis/server-errors.js';
-import { type ExtensionStep, type TimestampExtension, TimestampLease } from './lease.js';
-import { type ClaimEnd, look, type Method, METHODS } from './methods.js';
+import { type TimestampExtension, TimestampLease } from './lease.js';
+import { type ClaimEnd, type ExtensionStep, look, type Method, METHODS } from './methods.js';
 import type { ResolvedTimestampOptions } from './options.js';
 import { TimestampServer, Wanted } from './server.js';
 import type { Transport } from '../redis/transport.js';
 
-/** What a timestamp lock runs on; specs and simulations bring their own. */
-export interface TimestampEnvironment extends Runtime {
+/** The runtime of a timestamp lock, with its server; specs and simulations bring their own. */
+export interface TimestampRuntime extends Runtime {
   readonly transport: Transport;
   readonly wallMs: WallClock;
 }
@@ -53,21 +46,21 @@ const TRIES_AT_ONCE = 3;
 
 export class TimestampKeeper {
   readonly server: TimestampServer;
-  readonly #environment: TimestampEnvironment;
-  readonly #options: ResolvedTimestampOptions;
+  readonly runtime: TimestampRuntime;
+  readonly options: ResolvedTimestampOptions;
   readonly #method: Method;
 
-  constructor(environment: TimestampEnvironment, options: ResolvedTimestampOptions) {
-    this.server = new TimestampServer(environment.transport);
-    this.#environment = environment;
-    this.#options = options;
+  constructor(runtime: TimestampRuntime, options: ResolvedTimestampOptions) {
+    this.server = new TimestampServer(runtime.transport);
+    this.runtime = runtime;
+    this.options = options;
     this.#method = METHODS[options.method];
   }
 
   /** Claims once, or a few times in succession if the answer says that the next claim may well succeed. */
   async attempt(key: string, renew: boolean, cancellation: Cancellation): Promise<TimestampAttempt> {
     for (let tries = 1; ; tries++) {
-      const sentAtMs = this.#environment.clock.now();
+      const sentAtMs = this.runtime.clock.now();
       const claimed = await this.#claim(key, cancellation);
       if (claimed.kind === 'held') {
         const lease = this.#toLease(key, claimed.instant, sentAtMs, renew);
@@ -86,7 +79,7 @@ export class TimestampKeeper {
     try {
       const seen = await this.#withDeadline(new Cancellation(), async (wanted) => {
         await this.server.open(wanted);
-        return look(this.server, key, this.#options.unit);
+        return look(this.server, key, this.options.unit);
       });
       return typeof seen === 'number' ? this.#heldForMs(seen) : seen;
     } catch (error) {
@@ -96,15 +89,13 @@ export class TimestampKeeper {
 
   /** One claim, until its answer, the node timeout or the caller's signal; a grant that comes later is given back. */
   async #claim(key: string, cancellation: Cancellation): Promise<Claimed> {
-    const { clockMarginMs, ttlMs, unit } = this.#options;
-    const { wallMs } = this.#environment;
+    const { clockMarginMs, ttlMs, unit } = this.options;
+    const { wallMs } = this.runtime;
     let answer: Promise<ClaimEnd> | undefined;
     try {
       return await this.#withDeadline(cancellation, (wanted) => {
         answer = this.server.open(wanted).then(() =>
-          this.#method.claim(this.server, key, {
-            unit,
-            ttlMs,
+          this.#method.claim(this.server, key, this.options, {
             expiredBelow: expiredBelow(wallMs(), clockMarginMs, unit),
             instant: () => expiryInstant(wallMs(), ttlMs, unit),
             wanted,
@@ -124,26 +115,14 @@ export class TimestampKeeper {
   #giveBackLate(key: string, end: ClaimEnd): void {
     if (end.kind !== 'held') return;
     const { instant } = end;
-    const { clockMarginMs, unit } = this.#options;
-    const isLive = (): boolean => liveForMs(instant, this.#environment.wallMs(), clockMarginMs, unit) > 0;
-    void this.#release(key, { from: instant, to: instant }, isLive);
+    const { clockMarginMs, unit } = this.options;
+    const isLive = (): boolean => liveForMs(instant, this.runtime.wallMs(), clockMarginMs, unit) > 0;
+    void this.release(key, { from: instant, to: instant }, isLive);
   }
 
   #toLease(key: string, instant: number, sentAtMs: number, renew: boolean): TimestampLease {
-    const { clock, timers, wallMs } = this.#environment;
-    const { clockMarginMs, ttlMs, unit } = this.#options;
-    return new TimestampLease(
-      {
-        clock,
-        timers,
-        wallMs,
-        unit,
-        clockMarginMs,
-        extend: (own, step) => this.#extend(key, own, step),
-        release: (own, isLive) => this.#release(key, own, isLive),
-      },
-      { resource: key, instant, ttlMs, sentAtMs, renew },
-    );
+    const { ttlMs } = this.options;
+    return new TimestampLease(this, { resource: key, instant, ttlMs, sentAtMs, renew });
   }
 
   #failed(claimed: Claimed): TimestampFailure {
@@ -162,11 +141,11 @@ export class TimestampKeeper {
     }
   }
 
-  async #extend(key: string, own: OwnInstants, step: ExtensionStep): Promise<TimestampExtension> {
-    const startedAtMs = this.#environment.clock.now();
+  async extend(key: string, own: OwnInstants, step: ExtensionStep): Promise<TimestampExtension> {
+    const startedAtMs = this.runtime.clock.now();
     try {
       const isOwn = await this.#withDeadline(new Cancellation(), () =>
-        this.#method.extend(this.server, key, { ...fleetTermsOf(this.#options), own, ...step }),
+        this.#method.extend(this.server, key, this.options, own, step),
       );
       return { kind: isOwn ? 'extended' : 'refused' };
     } catch (error) {
@@ -176,27 +155,27 @@ export class TimestampKeeper {
 
   #extensionError(key: string, cause: Error, startedAtMs: number): RedlockError {
     const { failure, outcome } = unknown(cause);
-    const elapsedMs = Math.round(this.#environment.clock.now() - startedAtMs);
+    const elapsedMs = Math.round(this.runtime.clock.now() - startedAtMs);
     const context = { resources: [key], attempts: 1, elapsedMs };
     return roundError(failure, { outcomes: [outcome] }, [this.server], context);
   }
 
   /** Never rejects: a lock that cannot be given back stays until its instant. */
-  async #release(key: string, own: OwnInstants, isLive: () => boolean): Promise<void> {
+  async release(key: string, own: OwnInstants, isLive: () => boolean): Promise<void> {
     const done = this.#withDeadline(new Cancellation(), () =>
-      this.#method.release(this.server, key, { ...fleetTermsOf(this.#options), own, isLive }),
+      this.#method.release(this.server, key, this.options, own, isLive),
     );
     await done.catch(() => undefined);
   }
 
   #heldForMs(instant: number): number {
-    const { clockMarginMs, unit } = this.#options;
-    return heldForMs(instant, this.#environment.wallMs(), clockMarginMs, unit);
+    const { clockMarginMs, unit } = this.options;
+    return heldForMs(instant, this.runtime.wallMs(), clockMarginMs, unit);
   }
 
   /** Rejects when the node timeout is over, or when the caller's wait was ended from outside. */
   async #withDeadline<T>(cancellation: Cancellation, step: (wanted: Wanted) => Promise<T>): Promise<T> {
-    const { nodeTimeoutMs } = this.#options;
+    const { nodeTimeoutMs } = this.options;
     const wanted = new Wanted();
     let giveUp = (_why: Error): void => undefined;
     const givenUp = new Promise<never>((_resolve, reject) => {
@@ -205,7 +184,7 @@ export class TimestampKeeper {
         wanted.end();
       };
     });
-    const timer = this.#environment.timers.deadline(nodeTimeoutMs, () =>
+    const timer = this.runtime.timers.deadline(nodeTimeoutMs, () =>
       giveUp(this.server.unansweredFor(new Silence(nodeTimeoutMs))),
     );
     try {
@@ -216,10 +195,6 @@ export class TimestampKeeper {
       timer.cancel();
     }
   }
-}
-
-function fleetTermsOf({ unit, ttlMs, clockMarginMs }: ResolvedTimestampOptions): FleetTerms {
-  return { unit, ttlMs, clockMarginMs };
 }
 
 function refusal(failure: 'held' | 'wrongType', remainingMs: number | undefined): TimestampFailure {

@@ -5,10 +5,10 @@
  * the wall clock, by the instant that the others read on the key. So a wall clock that is set back does not lengthen the
  * lease, and one that is set forward ends it as soon as anybody checks.
  */
-import type { Clock, Timers, WallClock } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { lossError } from '../quorum/failure.js';
-import { expiryInstant, liveForMs, type OwnInstants, type TimestampUnit } from './instant.js';
+import { expiryInstant, liveForMs, type OwnInstants } from './instant.js';
+import type { TimestampKeeper } from './keeper.js';
 import { LeaseMachine } from '../lease/lease-machine.js';
 import { checkTimestampTtl } from './options.js';
 import type { TimestampLease as PublicTimestampLease } from './public.js';
@@ -22,26 +22,6 @@ export type TimestampExtension =
   /** The server gave no clear answer: it may have extended the key. */
   | { readonly kind: 'failed'; readonly error: RedlockError };
 
-/** The instant that an extension writes, and how long the lease lives with it. */
-export interface ExtensionStep {
-  readonly instant: number;
-  readonly forMs: number;
-  /** Has the lease still time, by both clocks? */
-  readonly isLive: () => boolean;
-}
-
-/** What a lease needs of its lock. */
-export interface TimestampLeaseParts {
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly wallMs: WallClock;
-  readonly unit: TimestampUnit;
-  readonly clockMarginMs: number;
-  extend(own: OwnInstants, step: ExtensionStep): Promise<TimestampExtension>;
-  /** Never rejects. */
-  release(own: OwnInstants, isLive: () => boolean): Promise<void>;
-}
-
 /** The parts of a lease. */
 export interface TimestampGrant {
   readonly resource: string;
@@ -54,7 +34,8 @@ export interface TimestampGrant {
 
 /** The lease on one key: it implements what users see of it, and is never handed to them as a class. */
 export class TimestampLease extends LeaseMachine<TimestampLease> implements PublicTimestampLease {
-  readonly #parts: TimestampLeaseParts;
+  readonly #keeper: TimestampKeeper;
+  readonly #key: string;
   #own: OwnInstants;
   /** The end of validity by the monotonic clock. */
   #untilMs: number;
@@ -62,11 +43,12 @@ export class TimestampLease extends LeaseMachine<TimestampLease> implements Publ
   #renewAtMs: number | undefined;
   #extending: Promise<unknown> | undefined;
 
-  constructor(parts: TimestampLeaseParts, { resource, instant, ttlMs, sentAtMs, renew }: TimestampGrant) {
+  constructor(keeper: TimestampKeeper, { resource, instant, ttlMs, sentAtMs, renew }: TimestampGrant) {
     super([resource], ttlMs);
-    this.#parts = parts;
+    this.#keeper = keeper;
+    this.#key = resource;
     this.#own = { from: instant, to: instant };
-    this.#untilMs = sentAtMs + ttlMs - parts.clockMarginMs;
+    this.#untilMs = sentAtMs + ttlMs - keeper.options.clockMarginMs;
     this.#renewAtMs = renew ? sentAtMs + ttlMs * RENEW_AT : undefined;
     if (renew) this.arm();
   }
@@ -77,7 +59,7 @@ export class TimestampLease extends LeaseMachine<TimestampLease> implements Publ
   }
 
   async extend(ttlMs = this.ttlMs): Promise<void> {
-    checkTimestampTtl(ttlMs, this.#parts.unit);
+    checkTimestampTtl(ttlMs, this.#keeper.options.unit);
     while (this.#extending !== undefined) await this.#extending; // one at a time
     this.assertHeld();
     const error = await this.#extend(ttlMs);
@@ -101,7 +83,8 @@ export class TimestampLease extends LeaseMachine<TimestampLease> implements Publ
   }
 
   protected override leftMs(): number {
-    const { clock, clockMarginMs, unit, wallMs } = this.#parts;
+    const { clock, wallMs } = this.#keeper.runtime;
+    const { clockMarginMs, unit } = this.#keeper.options;
     const byInstant = liveForMs(this.#own.from, wallMs(), clockMarginMs, unit);
     return Math.max(0, Math.min(this.#untilMs - clock.now(), byInstant));
   }
@@ -109,14 +92,16 @@ export class TimestampLease extends LeaseMachine<TimestampLease> implements Publ
   /** Waits for an extension that is under way: its end decides which instants are this lease's own. */
   async #giveBack(): Promise<void> {
     while (this.#extending !== undefined) await this.#extending;
-    await this.#parts.release(this.#own, () => this.leftMs() > 0);
+    await this.#keeper.release(this.#key, this.#own, () => this.leftMs() > 0);
   }
 
   async #extend(forMs: number): Promise<RedlockError | undefined> {
-    const { clock, clockMarginMs, unit, wallMs } = this.#parts;
+    const { clock, wallMs } = this.#keeper.runtime;
+    const { clockMarginMs, unit } = this.#keeper.options;
     const untilMs = clock.now() + forMs - clockMarginMs;
     const instant = expiryInstant(wallMs(), forMs, unit);
-    const order = this.#parts.extend(this.#own, { instant, forMs, isLive: () => this.leftMs() > 0 });
+    const step = { instant, forMs, isLive: () => this.leftMs() > 0 };
+    const order = this.#keeper.extend(this.#key, this.#own, step);
     this.#extending = order;
     const end = await order;
     this.#extending = undefined;
@@ -130,7 +115,7 @@ export class TimestampLease extends LeaseMachine<TimestampLease> implements Publ
       this.lose(lossError('the key is not its own any more', this.resources));
     }
     if (this.isLost && end.kind === 'extended') {
-      void this.#parts.release(this.#own, () => clock.now() < untilMs); // too late: it is taken back
+      void this.#keeper.release(this.#key, this.#own, () => clock.now() < untilMs); // too late: it is taken back
     }
     if (!this.isHeld) return this.endError;
     if (end.kind === 'failed') this.takeCare().failed(end.error);
@@ -147,7 +132,7 @@ export class TimestampLease extends LeaseMachine<TimestampLease> implements Publ
   protected override arm(): void {
     this.disarm();
     if (!this.isHeld || (this.care?.controller === undefined && this.#renewAtMs === undefined)) return;
-    const { clock, timers } = this.#parts;
+    const { clock, timers } = this.#keeper.runtime;
     const dueInMs = (this.#renewAtMs ?? Infinity) - clock.now();
     const endInMs = Math.max(0, Math.floor(this.leftMs() - LOSS_MARGIN_MS / 2)); // not too late
     this.takeCare().timer = timers.background(Math.min(dueInMs, endInMs), () => this.#wake());
@@ -156,7 +141,7 @@ export class TimestampLease extends LeaseMachine<TimestampLease> implements Publ
   #wake(): void {
     this.takeCare().timer = undefined;
     if (this.leftMs() <= LOSS_MARGIN_MS) return this.expire();
-    if (this.#renewAtMs !== undefined && this.#parts.clock.now() >= this.#renewAtMs) {
+    if (this.#renewAtMs !== undefined && this.#keeper.runtime.clock.now() >= this.#renewAtMs) {
       this.#renewAtMs = Infinity;
       void this.#renew();
     }
@@ -170,7 +155,7 @@ export class TimestampLease extends LeaseMachine<TimestampLease> implements Publ
     const error = await this.#extend(this.ttlMs);
     if (error === undefined || !this.isHeld) return;
     const delayMs = renewAgainInMs(this.leftMs());
-    this.#renewAtMs = this.#parts.clock.now() + delayMs;
+    this.#renewAtMs = this.#keeper.runtime.clock.now() + delayMs;
     this.arm();
   }
 

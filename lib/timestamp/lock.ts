@@ -15,7 +15,7 @@ import { isName, NO_OPTIONS, or, resolveOnLoss } from '../input/options.js';
 import { settled } from '../lease/routine.js';
 import { SystemRandom } from '../runtime/random.js';
 import { Backoff } from '../quorum/backoff.js';
-import { type TimestampFailure, type TimestampEnvironment, TimestampKeeper } from './keeper.js';
+import { type TimestampFailure, type TimestampRuntime, TimestampKeeper } from './keeper.js';
 import {
   type ResolvedTimestampOptions,
   resolveTimestampCall,
@@ -79,7 +79,6 @@ export type TimestampInspection =
 export class TimestampLock {
   /** The options in force, with defaults filled in. */
   readonly options: ResolvedTimestampOptions;
-  readonly #environment: TimestampEnvironment;
   readonly #keeper: TimestampKeeper;
 
   /**
@@ -88,11 +87,10 @@ export class TimestampLock {
    */
   constructor(client: RedisClient, options?: TimestampLockOptions);
   /** @internal */
-  constructor(environment: TimestampEnvironment, options?: TimestampLockOptions);
-  constructor(over: RedisClient | TimestampEnvironment, options?: TimestampLockOptions) {
+  constructor(runtime: TimestampRuntime, options?: TimestampLockOptions);
+  constructor(over: RedisClient | TimestampRuntime, options?: TimestampLockOptions) {
     this.options = resolveTimestampOptions(options);
-    this.#environment = isEnvironment(over) ? over : groundOver(over);
-    this.#keeper = new TimestampKeeper(this.#environment, this.options);
+    this.#keeper = new TimestampKeeper(isRuntime(over) ? over : runtimeOver(over), this.options);
   }
 
   /**
@@ -167,7 +165,7 @@ export class TimestampLock {
     const cancellation = new Cancellation(signal);
     const { pollMs } = this.options;
     const patience = { waitMs: call.waitMs, minDelayMs: pollMs / 2, maxDelayMs: pollMs * 1.5 };
-    const backoff = new Backoff(this.#environment, patience, cancellation);
+    const backoff = new Backoff(this.#keeper.runtime, patience, cancellation);
     let last: TimestampFailure | undefined;
     try {
       for (;;) {
@@ -193,11 +191,11 @@ export class TimestampLock {
   }
 }
 
-function isEnvironment(over: RedisClient | TimestampEnvironment): over is TimestampEnvironment {
+function isRuntime(over: RedisClient | TimestampRuntime): over is TimestampRuntime {
   return typeof over === 'object' && over !== null && 'transport' in over;
 }
 
-function groundOver(client: RedisClient): TimestampEnvironment {
+function runtimeOver(client: RedisClient): TimestampRuntime {
   checkClient(client, 'client', 'make a client of it, new Redis(url)');
   return {
     transport: new RedisTransport(client),

@@ -8,7 +8,7 @@
  * another's lock.
  */
 import {
-  type FleetTerms,
+  type Agreement,
   isWithin,
   keyLifeMs,
   type OwnInstants,
@@ -32,58 +32,58 @@ export type ClaimEnd =
   /** The key holds no instant of this unit. */
   | { readonly kind: 'foreign' };
 
-/** The terms of a claim. */
-export interface ClaimTerms {
-  readonly unit: TimestampUnit;
-  readonly ttlMs: number;
-  /** Instants below this have run out. */
+/** A claim: instants below `expiredBelow` have run out; `instant` is the one to write, if it is written now. */
+interface Claiming {
   readonly expiredBelow: number;
-  /** The instant to write, if it is written now. */
   readonly instant: () => number;
   /** Whether anybody waits for it: once nobody does, it goes no step further. */
   readonly wanted: Wanted;
 }
 
-/** The terms of an extension. */
-export interface ExtendTerms extends FleetTerms {
-  readonly own: OwnInstants;
-  /** The instant to write, and how much longer the lease lives then. */
+/** The instant that an extension writes, and how long the lease lives with it. */
+export interface ExtensionStep {
   readonly instant: number;
   readonly forMs: number;
   /** Has the lease still time, by both clocks? */
   readonly isLive: () => boolean;
 }
 
-/** The terms of a release. */
-export interface ReleaseTerms extends FleetTerms {
-  readonly own: OwnInstants;
-  /** Has the lease still time, by both clocks? */
-  readonly isLive: () => boolean;
-}
-
-/** One way to run the steps. Each step rejects if the server gave no clear answer. */
+/** One way to run the steps on a key. Each step rejects if the server gave no clear answer. */
 export interface Method {
-  claim(server: TimestampServer, key: string, terms: ClaimTerms): Promise<ClaimEnd>;
+  claim(server: TimestampServer, key: string, agreement: Agreement, claiming: Claiming): Promise<ClaimEnd>;
   /** @returns false if the key is no longer the lease's own */
-  extend(server: TimestampServer, key: string, terms: ExtendTerms): Promise<boolean>;
-  release(server: TimestampServer, key: string, terms: ReleaseTerms): Promise<void>;
+  extend(
+    server: TimestampServer,
+    key: string,
+    agreement: Agreement,
+    own: OwnInstants,
+    step: ExtensionStep,
+  ): Promise<boolean>;
+  /** @param isLive  has the lease still time, by both clocks? */
+  release(
+    server: TimestampServer,
+    key: string,
+    agreement: Agreement,
+    own: OwnInstants,
+    isLive: () => boolean,
+  ): Promise<void>;
 }
 
 const byScript: Method = {
-  async claim(server, key, terms) {
-    const instant = terms.instant();
-    const life = keyLifeMs(terms.ttlMs, terms.unit);
-    const reply = await server.run(TIMESTAMP_CLAIM, key, instant, terms.expiredBelow, life, terms.unit);
-    return readClaim(reply, instant, terms.unit);
+  async claim(server, key, { ttlMs, unit }, claiming) {
+    const instant = claiming.instant();
+    const life = keyLifeMs(ttlMs, unit);
+    const reply = await server.run(TIMESTAMP_CLAIM, key, instant, claiming.expiredBelow, life, unit);
+    return readClaim(reply, instant, unit);
   },
 
-  async extend(server, key, { own, instant, forMs, ...agreement }) {
+  async extend(server, key, agreement, own, { forMs, instant }) {
     const { from, to } = ownRange(own, agreement);
     const life = keyLifeMs(forMs, agreement.unit);
     return (await server.run(TIMESTAMP_EXTEND, key, from, to, instant, life)) === 1;
   },
 
-  async release(server, key, { own, ...agreement }) {
+  async release(server, key, agreement, own) {
     const { from, to } = ownRange(own, agreement);
     await server.run(TIMESTAMP_RELEASE, key, from, to);
   },
@@ -108,7 +108,7 @@ function readClaim(reply: unknown, own: number, unit: TimestampUnit): ClaimEnd {
 }
 
 const byCommands: Method = {
-  async claim(server, key, { unit, expiredBelow, instant, wanted }) {
+  async claim(server, key, { unit }, { expiredBelow, instant, wanted }) {
     const first = instant();
     if ((await server.send('setnx', key, String(first))) === 1) return { kind: 'held', instant: first };
     const seen = wanted.isWanted ? await look(server, key, unit) : 'vanished';
@@ -124,7 +124,7 @@ const byCommands: Method = {
     return before < expiredBelow ? held : { kind: 'outrun' }; // of all that saw it expired, one replaced the expired instant
   },
 
-  async extend(server, key, { own, instant, isLive, ...agreement }) {
+  async extend(server, key, agreement, own, { instant, isLive }) {
     const ours = ownRange(own, agreement);
     const seen = await look(server, key, agreement.unit);
     if (typeof seen !== 'number' || !isWithin(seen, ours) || !isLive()) return false;
@@ -138,7 +138,7 @@ const byCommands: Method = {
     return before !== undefined && isWithin(before, ours);
   },
 
-  async release(server, key, { own, isLive, ...agreement }) {
+  async release(server, key, agreement, own, isLive) {
     const seen = await look(server, key, agreement.unit);
     if (typeof seen !== 'number' || !isWithin(seen, ownRange(own, agreement))) return;
     if (isLive()) await server.send('del', key);

@@ -4,9 +4,9 @@ import { inspect } from 'node:util';
 import { expect } from 'chai';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { serverError } from '../support/fake-master.js';
-import { TimestampLease } from '../../lib/timestamp/lease.js';
 import { MemoryMasters } from '../../lib/testing/index.js';
-import { FakeTime, settle } from '../support/fake-time.js';
+import { settle } from '../support/fake-time.js';
+import { TimestampBench } from '../support/timestamp-bench.js';
 import { rejection, thrown } from '../support/rejection.js';
 
 const SIZES = [1, 3, 5];
@@ -189,19 +189,7 @@ describe('no text shows a token', () => {
     for (const value of [lease, masters, masters.redlock()])
       expect(printed(value)).to.not.contain(lease.token);
     await masters.close();
-    const time = new FakeTime();
-    const timestamp = new TimestampLease(
-      {
-        clock: time,
-        timers: time,
-        wallMs: () => 1_000,
-        clockMarginMs: 0,
-        unit: 'ms',
-        release: () => Promise.resolve(),
-        extend: () => Promise.reject(new Error('not asked')),
-      },
-      { resource: 'lock.r', instant: 2_000, ttlMs: 1_000, sentAtMs: time.now(), renew: false },
-    );
+    const timestamp = await new TimestampBench().lock().acquire('lock.r');
     expect(inspect(timestamp))
       .to.match(/^TimestampLease \{/)
       .and.to.contain("status: 'held'");

@@ -46,7 +46,7 @@ export const TIMESTAMPS: readonly Mistake[] = [
     why: 'one whose clock is ahead takes over what is still held',
     patches: [
       { in: 'expiredBelow', find: '(wallMs - marginMs)', replace: 'wallMs' },
-      { in: 'TimestampLease.constructor', find: 'ttlMs - parts.clockMarginMs', replace: 'ttlMs' },
+      { in: 'TimestampLease.constructor', find: 'ttlMs - keeper.options.clockMarginMs', replace: 'ttlMs' },
       { in: 'liveForMs', find: 'marginMs - wallMs', replace: 'wallMs' },
     ],
     noticedBy: { breaks: ['exclusion'], seeds: { of: 'timestamps' } },
