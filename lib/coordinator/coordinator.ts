@@ -28,7 +28,7 @@ import type { Transport } from '../redis/transport.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
 import { Extensions } from './extensions.js';
-import type { ExtensionOrder } from '../quorum/renewal-batch.js';
+import type { Extension } from '../quorum/renewal-batch.js';
 import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
 
 /** An extension may arrive this much later than its lease was given away, in ms. */
@@ -130,12 +130,12 @@ export class Coordinator {
   }
 
   /** Extends by quorum. It never shortens or deletes what was held. */
-  extend(order: ExtensionOrder): void {
-    this.#extensions.extend(order);
+  extend(one: Extension): void {
+    this.#extensions.extend(one);
   }
 
   /** Extends leases that are due together. @param onAnswered  called when a quorum has answered for all of them */
-  renew(due: readonly ExtensionOrder[], onAnswered: () => void): void {
+  renew(due: readonly Extension[], onAnswered: () => void): void {
     this.#extensions.renew(due, onAnswered);
   }
 

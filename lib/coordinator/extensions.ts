@@ -12,13 +12,7 @@ import type { Grant } from '../quorum/grant.js';
 import type { Node } from '../node/node.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import { extension, type Request } from '../protocol/request.js';
-import {
-  Extension,
-  type ExtensionEnd,
-  type ExtensionOrder,
-  type RenewalParts,
-  renewTogether,
-} from '../quorum/renewal-batch.js';
+import { type Extension, type ExtensionEnd, type Renewer, renewTogether } from '../quorum/renewal-batch.js';
 import { Round } from '../quorum/round.js';
 import { Silence } from '../redis/server-errors.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
@@ -35,38 +29,16 @@ export interface RoundHooks {
   readonly onLateQuorum?: (sentAtMs: number) => void;
 }
 
-export class Extensions {
-  readonly #parts: QuorumParts;
-  readonly #renewals: RenewalParts;
+export class Extensions implements Renewer {
+  readonly parts: QuorumParts;
   /** Limits the extensions that have a round of their own; they do not wait for acquisitions. */
   readonly #alone: Admission;
   readonly #regains: Regains;
 
   constructor(parts: QuorumParts) {
-    const { clock, nodes, timers } = parts;
-    this.#parts = parts;
-    this.#alone = new Admission(clock);
-    this.#regains = new Regains(timers, (...order) => this.#extendAt(...order));
-    this.#renewals = {
-      nodes,
-      clock,
-      timers,
-      owe: (node, grant) => this.owe(node, grant),
-      onDropped: ({ grant, request }) => this.#keep(grant, request.ttlMs, clock.earliest()),
-      onExtended: (one, sentAtMs, nowMs) => {
-        const { grant, request, onEnd } = one;
-        this.#keep(grant, request.ttlMs, nowMs);
-        if (this.#prolong(grant, request.ttlMs, sentAtMs, nowMs)) onEnd(EXTENDED, one);
-        else this.#extendAlone(one);
-      },
-      onLate: (one, sentAtMs) => this.#onLateQuorum(one, sentAtMs),
-      onUnsure: (one) => {
-        this.#keep(one.grant, one.request.ttlMs, clock.earliest());
-        if (one.grant.isHeld) this.#extendAlone(one);
-        else one.onEnd(ENDED);
-      },
-      onMissed: ({ grant, request, tries }, node) => this.#regains.begin(grant, request.ttlMs, node, tries),
-    };
+    this.parts = parts;
+    this.#alone = new Admission(parts.clock);
+    this.#regains = new Regains(parts.timers, (...order) => this.#extendAt(...order));
   }
 
   /** From now on, nothing is sent without a call. */
@@ -76,22 +48,43 @@ export class Extensions {
 
   /**
    * Extends by quorum. It never shortens or deletes what was held. It succeeds only if a quorum confirmed before the old
-   * validity ended: later, another holder may have come and gone (protocol E).
+   * validity ended: later, another holder may have come and gone (protocol E). If many are under way, it waits for room, for at
+   * most half of the validity that is left.
    */
-  extend(order: ExtensionOrder): void {
-    this.#extendAlone(new Extension(order));
+  extend(one: Extension): void {
+    const { clock, timers } = this.parts;
+    if (this.#alone.admits()) return this.#extendNow(one, true);
+    const waitMs = Math.max(0, one.grant.validUntilMs - clock.inTurn()) / 2;
+    this.#alone.wait({ timers, waitMs, times: 1 }, (isLetIn) => this.#extendNow(one, isLetIn));
   }
 
   /** Extends leases that are due together. @param onAnswered  called when a quorum has answered for all of them */
-  renew(due: readonly ExtensionOrder[], onAnswered: () => void): void {
-    const together: Extension[] = [];
-    for (const order of due) {
-      const one = new Extension(order);
-      // a batch of one is an extension of its own
-      if (due.length === 1) this.#extendAlone(one);
-      else together.push(one);
-    }
-    renewTogether(this.#renewals, together, onAnswered);
+  renew(due: readonly Extension[], onAnswered: () => void): void {
+    const [one] = due;
+    if (one !== undefined && due.length === 1)
+      this.extend(one); // a batch of one is an extension of its own
+    else renewTogether(this, due, onAnswered);
+  }
+
+  onDropped({ grant, request }: Extension): void {
+    this.#keep(grant, request.ttlMs, this.parts.clock.earliest());
+  }
+
+  onExtended(one: Extension, sentAtMs: number, nowMs: number): void {
+    const { grant, request, onEnd } = one;
+    this.#keep(grant, request.ttlMs, nowMs);
+    if (this.#prolong(grant, request.ttlMs, sentAtMs, nowMs)) onEnd(EXTENDED, one);
+    else this.extend(one);
+  }
+
+  onUnsure(one: Extension): void {
+    this.#keep(one.grant, one.request.ttlMs, this.parts.clock.earliest());
+    if (one.grant.isHeld) this.extend(one);
+    else one.onEnd(ENDED);
+  }
+
+  onMissed({ grant, request, tries }: Extension, node: Node): void {
+    this.#regains.begin(grant, request.ttlMs, node, tries);
   }
 
   /**
@@ -101,7 +94,7 @@ export class Extensions {
    *   quorum after the round is over
    */
   round(grant: Grant, request: Request, { onLateQuorum, onRefused }: RoundHooks = {}): Round {
-    const { clock, nodes } = this.#parts;
+    const { clock, nodes } = this.parts;
     const round = new Round(nodes, request, clock.earliest(), {
       onLateVote: (node) => {
         this.#keep(grant, request.ttlMs, clock.earliest());
@@ -117,11 +110,11 @@ export class Extensions {
 
   /** Calls back when the round is over. It makes no promise, since there may be many renewals at a time. */
   vote(round: Round, deadlineMs: number, onSettled: () => void, nodeTimeoutMs = deadlineMs): void {
-    const timer = this.#parts.timers.deadline(deadlineMs, () => {
+    const timer = this.parts.timers.deadline(deadlineMs, () => {
       const isCut = deadlineMs < nodeTimeoutMs;
       round.end(isCut ? new Error('no reply before its validity ended') : new Silence(nodeTimeoutMs), true);
     });
-    round.askThen(this.#parts.nodes, () => {
+    round.askThen(this.parts.nodes, () => {
       timer.cancel();
       onSettled();
     });
@@ -129,24 +122,16 @@ export class Extensions {
 
   /** Notes that masters may hold its votes for longer now, and that more masters may hold one. */
   note(grant: Grant, round: Round): void {
-    grant.wasSentTo(round.sentTo, this.#parts.nodes);
-    this.#keep(grant, round.request.ttlMs, this.#parts.clock.earliest());
+    grant.wasSentTo(round.sentTo, this.parts.nodes);
+    this.#keep(grant, round.request.ttlMs, this.parts.clock.earliest());
   }
 
   owe(node: Node, grant: Grant): void {
-    this.#parts.repairs.add(node, { scope: grant, token: grant.token, untilMs: grant.expiredByMs });
-  }
-
-  /** If many are under way, waits for room, for at most half of the validity that is left. */
-  #extendAlone(one: Extension): void {
-    const { clock, timers } = this.#parts;
-    if (this.#alone.admits()) return this.#extendNow(one, true);
-    const waitMs = Math.max(0, one.grant.validUntilMs - clock.inTurn()) / 2;
-    this.#alone.wait({ timers, waitMs, times: 1 }, (isLetIn) => this.#extendNow(one, isLetIn));
+    this.parts.repairs.add(node, { scope: grant, token: grant.token, untilMs: grant.expiredByMs });
   }
 
   #extendNow(one: Extension, isInside: boolean): void {
-    const { clock, nodes } = this.#parts;
+    const { clock, nodes } = this.parts;
     const { grant, request, onEnd } = one;
     if (!grant.isHeld) {
       if (isInside) this.#alone.leave(0);
@@ -158,7 +143,7 @@ export class Extensions {
     const { tries } = one;
     const round = this.round(grant, request, {
       onRefused: (node) => this.#regains.begin(grant, request.ttlMs, node, tries),
-      onLateQuorum: (sentAtMs) => this.#onLateQuorum(one, sentAtMs),
+      onLateQuorum: (sentAtMs) => this.onLate(one, sentAtMs),
     });
     round.isUrgent = leftMs < request.ttlMs / 2;
     const onSettled = (): void => {
@@ -179,7 +164,7 @@ export class Extensions {
    * @returns false if that is of no use
    */
   #extendsAgain(one: Extension, round: Round): boolean {
-    const { clock, nodes, timers } = this.#parts;
+    const { clock, nodes, timers } = this.parts;
     const inMs = pauseMs(nodes, one.tries);
     const leftMs = one.grant.validUntilMs - clock.inTurn();
     if (!isRefusedByWaiters(round, nodes.length) || inMs === undefined || inMs >= leftMs) return false;
@@ -189,14 +174,14 @@ export class Extensions {
     one.grant.opened(pause);
     pause.timer = timers.background(inMs, () => {
       one.grant.closed(pause);
-      this.#extendAlone(one);
+      this.extend(one);
     });
     return true;
   }
 
   /** Extends it at these masters only, for their votes. */
   #extendAt(grant: Grant, ttlMs: number, targets: readonly Node[], onRefused: (node: Node) => void): void {
-    const { nodes, timers } = this.#parts;
+    const { nodes, timers } = this.parts;
     const round = this.round(grant, extension(grant, grant.token, { ttlMs, mayCreate: true }), { onRefused });
     const nodeTimeoutMs = nodeTimeoutOf(nodes, { ttlMs, nodeTimeoutMs: 0 });
     const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
@@ -208,14 +193,14 @@ export class Extensions {
   }
 
   /** A grant that has ended stays ended; and like any extension, this one is too late once the old validity is over. */
-  #onLateQuorum({ grant, request, onLate }: Extension, sentAtMs: number): void {
+  onLate({ grant, request, onLate }: Extension, sentAtMs: number): void {
     if (!grant.isHeld) return;
-    if (this.#prolong(grant, request.ttlMs, sentAtMs, this.#parts.clock.inTurn())) onLate();
+    if (this.#prolong(grant, request.ttlMs, sentAtMs, this.parts.clock.inTurn())) onLate();
   }
 
   /** A quorum has extended it by a request sent at `sentAtMs`. @returns false if that is too late by now */
   #prolong(grant: Grant, ttlMs: number, sentAtMs: number, nowMs: number): boolean {
-    const untilMs = validUntilMs(sentAtMs, ttlMs, this.#parts.driftFactor);
+    const untilMs = validUntilMs(sentAtMs, ttlMs, this.parts.driftFactor);
     if (nowMs >= grant.validUntilMs || nowMs >= untilMs) return false;
     grant.prolong(untilMs);
     grant.extended();
@@ -224,6 +209,6 @@ export class Extensions {
 
   /** The masters may hold its votes for a full ttl from now on. */
   #keep(grant: Grant, ttlMs: number, nowMs: number): void {
-    grant.keptUntil(expiredByMs(nowMs, ttlMs, this.#parts.driftFactor));
+    grant.keptUntil(expiredByMs(nowMs, ttlMs, this.parts.driftFactor));
   }
 }

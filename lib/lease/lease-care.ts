@@ -3,7 +3,7 @@ import type { Timer } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { isForSilence } from '../quorum/failure.js';
 import type { Answers } from '../protocol/tally.js';
-import type { ExtensionEnd, ExtensionOrder } from '../quorum/renewal-batch.js';
+import type { Extension, ExtensionEnd } from '../quorum/renewal-batch.js';
 import type { ExtensionObserver } from '../telemetry/observer.js';
 import { Due } from '../runtime/timer-coalescer.js';
 import { RENEW_PARTIAL_MS } from '../protocol/validity.js';
@@ -16,7 +16,7 @@ export const RENEW_MARGIN = 1 / 32;
 /** A lease that is renewed when its time has come. */
 export interface Renewed {
   /** The renewal to send; undefined for no renewal, or if it has to wait for another extension. */
-  takeRenewal(): ExtensionOrder | undefined;
+  takeRenewal(): Extension | undefined;
 }
 
 /** When the next renewal is due, and the instant after which none starts. */

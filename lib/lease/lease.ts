@@ -12,7 +12,7 @@ import { handleOf, type LeaseHandle } from './lease-handle.js';
 import type { Lease as PublicLease, WriteLease as PublicWriteLease } from './public.js';
 import { GIVEN_AWAY, LeaseMachine, type LeaseState } from './lease-machine.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
-import type { ExtensionEnd, ExtensionOrder } from '../quorum/renewal-batch.js';
+import { Extension, type ExtensionEnd } from '../quorum/renewal-batch.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
 import type { Kind } from '../protocol/scope.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
@@ -94,11 +94,11 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     }
     this.assertHeld();
     await new Promise<void>((resolve, reject) => {
-      const order = this.#order(forMs, 'extend', (error) => {
+      const extension = this.#extension(forMs, 'extend', (error) => {
         if (error === undefined) resolve();
         else reject(error);
       });
-      this.#parts.coordinator.extend(order);
+      this.#parts.coordinator.extend(extension);
     });
   }
 
@@ -161,16 +161,15 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   }
 
   /** The next extension, which is under way from here on. Calls back when it has ended, with the error if it failed. */
-  #order(
+  #extension(
     ttlMs: number,
     by: 'renewal' | 'extend',
     onEnd: (error: RedlockError | undefined) => void,
-  ): ExtensionOrder {
+  ): Extension {
     const startedAtMs = this.#parts.clock.earliest();
     const observer = this.#parts.observer.extension(this, by, ttlMs);
     this.#extending = [];
-    return {
-      grant: this.#grant,
+    return new Extension(this.#grant, {
       ttlMs,
       nodeTimeoutMs: this.#nodeTimeoutMs,
       isPatient: this.care?.wasSilence === true,
@@ -183,7 +182,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
         onEnd(this.#conclude(end, error, startedAtMs));
         for (const goOn of others) goOn();
       },
-    };
+    });
   }
 
   #conclude(
@@ -250,7 +249,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   }
 
   /** Its timer has fired, alone or together with those of others. */
-  takeRenewal(): ExtensionOrder | undefined {
+  takeRenewal(): Extension | undefined {
     const care = this.care;
     if (care === undefined || !this.isHeld) return undefined;
     care.timer = undefined;
@@ -274,11 +273,11 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     return this.#renewal(due);
   }
 
-  #send(due: ExtensionOrder | undefined): void {
+  #send(due: Extension | undefined): void {
     if (due !== undefined) this.#parts.coordinator.renew([due], () => undefined);
   }
 
-  #renewal(renewal: DueRenewal): ExtensionOrder | undefined {
+  #renewal(renewal: DueRenewal): Extension | undefined {
     if (this.#extending !== undefined) {
       this.#extending.push(() => this.#send(this.#renewal(renewal))); // the end of that one has checked the validity
       return undefined;
@@ -286,7 +285,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     if (!this.isHeld || this.care?.renewal !== renewal) return undefined;
     // the extension before may have set a time, which would put another one behind this
     if (renewal.dueAtMs !== Infinity) this.#put(renewal, Infinity);
-    return this.#order(this.ttlMs, 'renewal', (error) => {
+    return this.#extension(this.ttlMs, 'renewal', (error) => {
       if (error !== undefined) this.#renewLater(renewal);
     });
   }

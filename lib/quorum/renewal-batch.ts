@@ -8,9 +8,10 @@
  */
 import { Batch } from '../node/batch.js';
 import { entryReply, isAllYes } from '../protocol/batch-call.js';
-import type { Clock, Timer, Timers } from '../runtime/clock.js';
+import type { Timer } from '../runtime/clock.js';
 import { Deliveries } from './deliveries.js';
 import type { Grant } from './grant.js';
+import type { QuorumParts } from './parts.js';
 import type { Node, Sink, Withdrawn } from '../node/node.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import { GRANTED, type Outcome, quorumOf } from '../protocol/quorum.js';
@@ -30,52 +31,39 @@ export type ExtensionEnd =
   /** The masters did not agree, or agreed too late: see the round. */
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
 
-/** An extension that is wanted, and the callbacks for its end; times in ms. */
-export interface ExtensionOrder {
-  readonly grant: Grant;
-  readonly ttlMs: number;
-  /** 0 means the default. */
-  readonly nodeTimeoutMs: number;
-  /** The previous extension failed for silence: this one takes the upper bound of the node timeout. */
-  readonly isPatient: boolean;
-  /** Called once. @param answers  of the masters, if it was extended */
-  readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
-  /** A quorum has extended it after all, in time. */
-  readonly onLate: () => void;
-}
-
-/** Callbacks for what becomes of each lease. */
-export interface RenewalParts {
-  readonly nodes: readonly Node[];
-  readonly clock: Clock;
-  readonly timers: Timers;
+/** Who has leases renewed together, and hears what becomes of each. */
+export interface Renewer {
+  readonly parts: Pick<QuorumParts, 'nodes' | 'clock' | 'timers'>;
   /** A master may have set a key of a lease that has ended, and no undo or release follows it. */
-  readonly owe: (node: Node, grant: Grant) => void;
+  owe(node: Node, grant: Grant): void;
   /** A lease ends while masters may still extend it: they may hold its votes as long as after any extension. */
-  readonly onDropped: (one: Extension) => void;
+  onDropped(one: Extension): void;
   /** A quorum had extended it by the instant `nowMs`, with a request sent at `sentAtMs`. */
-  readonly onExtended: (one: Extension, sentAtMs: number, nowMs: number) => void;
+  onExtended(one: Extension, sentAtMs: number, nowMs: number): void;
   /** The same for one that was unsure before. */
-  readonly onLate: (one: Extension, sentAtMs: number) => void;
+  onLate(one: Extension, sentAtMs: number): void;
   /** It has to be renewed alone, unless it was released or given away meanwhile. */
-  readonly onUnsure: (one: Extension) => void;
+  onUnsure(one: Extension): void;
   /** An extension there may succeed soon: another's vote was in the way, or the master did not know the script. */
-  readonly onMissed: (one: Extension, node: Node) => void;
+  onMissed(one: Extension, node: Node): void;
 }
 
 /**
- * An extension under way. In a batch, the undo or release of its lease follows the batch's call, as long as that call is
- * in flight.
+ * An extension, from the lease that wants it to its end. In a batch, the undo or release of its lease follows the batch's
+ * call, as long as that call is in flight.
  */
 export class Extension implements Withdrawn, Answers {
   readonly grant: Grant;
   readonly request: Request;
+  /** 0 means the default. */
   readonly nodeTimeoutMs: number;
-  /** Its next round takes the upper bound of the node timeout. */
+  /** Its next round takes the upper bound of the node timeout, since masters were silent in the one before. */
   isPatient: boolean;
   /** How long its batch has waited in vain, in ms. */
   waitedMs = 0;
+  /** Called once. @param answers  of the masters, if it was extended */
   readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
+  /** A quorum has extended it after all, in time. */
   readonly onLate: () => void;
   /** A quorum extended it by the batch. */
   isSure = false;
@@ -87,7 +75,11 @@ export class Extension implements Withdrawn, Answers {
   renewal: RenewalBatch | undefined;
   #followedAt: Node[] | undefined;
 
-  constructor({ grant, isPatient, nodeTimeoutMs, onEnd, onLate, ttlMs }: ExtensionOrder) {
+  constructor(
+    grant: Grant,
+    wanted: Pick<Extension, 'ttlMs' | 'nodeTimeoutMs' | 'isPatient' | 'onEnd' | 'onLate'>,
+  ) {
+    const { isPatient, nodeTimeoutMs, onEnd, onLate, ttlMs } = wanted;
     this.grant = grant;
     this.request = extension(grant, grant.token, { ttlMs, mayCreate: true });
     this.nodeTimeoutMs = nodeTimeoutMs;
@@ -132,16 +124,16 @@ export class Extension implements Withdrawn, Answers {
  * @param onAnswered  called as soon as a quorum has extended all leases of the last call. Masters answer in order, so
  * they have answered the earlier calls, too. Not called if leases of the last call have to be renewed one by one.
  */
-export function renewTogether(parts: RenewalParts, due: readonly Extension[], onAnswered: () => void): void {
+export function renewTogether(renewer: Renewer, due: readonly Extension[], onAnswered: () => void): void {
   let batch = new Batch();
   let renewals: Extension[] = [];
   const send = (onSure?: () => void): void => {
-    if (renewals.length < MANY) renewals.forEach(parts.onUnsure);
-    else new RenewalBatch(parts, batch, renewals, onSure).send();
+    if (renewals.length < MANY) for (const one of renewals) renewer.onUnsure(one);
+    else new RenewalBatch(renewer, batch, renewals, onSure).send();
   };
   for (const one of byScript(due)) {
     if (!one.grant.isHeld) {
-      parts.onUnsure(one); // a callback for another lease has ended this one
+      renewer.onUnsure(one); // a callback for another lease has ended this one
       continue;
     }
     if (!batch.add(one.request)) {
@@ -165,7 +157,7 @@ function byScript(due: readonly Extension[]): readonly Extension[] {
 /** The leases that share one call. */
 class RenewalBatch implements Sink {
   readonly isWanted = true;
-  readonly #parts: RenewalParts;
+  readonly #renewer: Renewer;
   readonly #batch: Batch;
   readonly #renewals: readonly Extension[];
   readonly #deliveries: Deliveries;
@@ -182,20 +174,20 @@ class RenewalBatch implements Sink {
 
   /** @param onSure  called when a quorum has extended all of them */
   constructor(
-    parts: RenewalParts,
+    renewer: Renewer,
     batch: Batch,
     renewals: readonly Extension[],
     onSure: (() => void) | undefined,
   ) {
-    this.#parts = parts;
+    this.#renewer = renewer;
     this.#batch = batch;
     this.#renewals = renewals;
     this.#onSure = onSure;
-    this.#deliveries = new Deliveries(parts.nodes.length);
+    this.#deliveries = new Deliveries(renewer.parts.nodes.length);
   }
 
   send(): void {
-    const { clock, nodes, timers } = this.#parts;
+    const { clock, nodes, timers } = this.#renewer.parts;
     const targets = nodes.filter((node) => node.takesMany);
     if (targets.length < quorumOf(nodes.length)) return this.#conclude();
     const isFirst = targets.map((node) => node.introductions.introduces(this.#batch.script)).includes(true);
@@ -219,7 +211,7 @@ class RenewalBatch implements Sink {
   }
 
   dropped(renewal: Extension): void {
-    this.#parts.onDropped(renewal);
+    this.#renewer.onDropped(renewal);
   }
 
   onSent(node: Node): void {
@@ -237,7 +229,7 @@ class RenewalBatch implements Sink {
       this.#renewals.forEach((renewal, i) => {
         const { request } = renewal;
         const outcome = request.read(entryReply(request, reply[i]));
-        if (outcome?.kind === 'refused' && mayPass(outcome)) this.#parts.onMissed(renewal, node);
+        if (outcome?.kind === 'refused' && mayPass(outcome)) this.#renewer.onMissed(renewal, node);
         if (outcome?.kind !== 'granted') return;
         renewal.granted++;
         this.#undoLate(renewal, node);
@@ -248,7 +240,7 @@ class RenewalBatch implements Sink {
 
   onFailure(node: Node, cause: Error, mayRun = false): void {
     if (!mayRun) this.#noteAnswer(node);
-    if (isUnknownScript(cause)) for (const renewal of this.#renewals) this.#parts.onMissed(renewal, node);
+    if (isUnknownScript(cause)) for (const renewal of this.#renewals) this.#renewer.onMissed(renewal, node);
     this.#proceed();
   }
 
@@ -265,7 +257,7 @@ class RenewalBatch implements Sink {
    * Owes an undo if the lease has ended before the answer came, and no undo or release followed on the same connection.
    */
   #undoLate(renewal: Extension, node: Node): void {
-    if (renewal.grant.isEnded && !renewal.isFollowedAt(node)) this.#parts.owe(node, renewal.grant);
+    if (renewal.grant.isEnded && !renewal.isFollowedAt(node)) this.#renewer.owe(node, renewal.grant);
   }
 
   #noteAnswer(node: Node): void {
@@ -282,12 +274,12 @@ class RenewalBatch implements Sink {
   }
 
   #isSure({ granted }: Extension): boolean {
-    return this.#granted + granted >= quorumOf(this.#parts.nodes.length);
+    return this.#granted + granted >= quorumOf(this.#renewer.parts.nodes.length);
   }
 
   #onTimeout(withinMs: number): void {
     const silence = new Silence(withinMs);
-    for (const node of this.#parts.nodes) if (this.isInFlightTo(node)) node.markSilent(silence);
+    for (const node of this.#renewer.parts.nodes) if (this.isInFlightTo(node)) node.markSilent(silence);
     for (const renewal of this.#renewals) {
       renewal.isPatient = true;
       renewal.waitedMs = withinMs;
@@ -299,12 +291,12 @@ class RenewalBatch implements Sink {
     this.#isOver = true;
     this.#timer?.cancel();
     this.#close();
-    const { clock, onExtended, onUnsure } = this.#parts;
-    const nowMs = clock.inTurn();
+    const renewer = this.#renewer;
+    const nowMs = renewer.parts.clock.inTurn();
     for (const renewal of this.#renewals) {
       renewal.isSure = this.#isSure(renewal);
-      if (renewal.isSure && renewal.grant.isHeld) onExtended(renewal, this.#sentAtMs, nowMs);
-      else onUnsure(renewal);
+      if (renewal.isSure && renewal.grant.isHeld) renewer.onExtended(renewal, this.#sentAtMs, nowMs);
+      else renewer.onUnsure(renewal);
     }
   }
 
@@ -313,7 +305,7 @@ class RenewalBatch implements Sink {
     for (const renewal of this.#renewals) {
       if (renewal.isSure || !this.#isSure(renewal)) continue;
       renewal.isSure = true;
-      this.#parts.onLate(renewal, this.#sentAtMs);
+      this.#renewer.onLate(renewal, this.#sentAtMs);
     }
   }
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Cancellation } from '../../lib/runtime/cancellation.js';
 import { Coordinator } from '../../lib/coordinator/coordinator.js';
-import type { ExtensionEnd } from '../../lib/quorum/renewal-batch.js';
+import { Extension, type ExtensionEnd } from '../../lib/quorum/renewal-batch.js';
 import type { Grant } from '../../lib/quorum/grant.js';
 import type { AcquisitionTerms } from '../../lib/coordinator/acquisition-terms.js';
 import { FakeRandom } from '../support/fake-cluster.js';
@@ -47,8 +47,8 @@ function bench(nodes: number): Bench {
 }
 
 function extendBy(coordinator: Coordinator, grant: Grant, ttlMs: number): Promise<ExtensionEnd> {
-  const terms = { grant, ttlMs, nodeTimeoutMs: 50, isPatient: false, onLate: () => undefined };
-  return new Promise((resolve) => coordinator.extend({ ...terms, onEnd: resolve }));
+  const wanted = { ttlMs, nodeTimeoutMs: 50, isPatient: false, onLate: () => undefined };
+  return new Promise((resolve) => coordinator.extend(new Extension(grant, { ...wanted, onEnd: resolve })));
 }
 
 describe('Coordinator', () => {

@@ -5,6 +5,7 @@ import { Extensions } from '../../lib/coordinator/extensions.js';
 import { Node } from '../../lib/node/node.js';
 import { READ, type Scope } from '../../lib/protocol/scope.js';
 import { Grant } from '../../lib/quorum/grant.js';
+import { Extension } from '../../lib/quorum/renewal-batch.js';
 import type { Repairs } from '../../lib/quorum/repairs.js';
 import { kindsSentTo, plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
@@ -38,18 +39,18 @@ function bench(): Bench {
   const { repairs } = parts;
   const extensions = new Extensions(parts);
   const ends: Record<string, string> = {};
-  const orderOf = (grant: Grant, nodeTimeoutMs: number, ttlMs: number) => ({
-    grant,
-    ttlMs,
-    nodeTimeoutMs,
-    isPatient: false,
-    onLate: () => {
-      ends[grant.keys[0] ?? ''] += ', then extended';
-    },
-    onEnd: (end: { readonly kind: string; readonly isLate?: boolean }) => {
-      ends[grant.keys[0] ?? ''] = end.isLate === true ? 'late' : end.kind;
-    },
-  });
+  const extensionOf = (grant: Grant, nodeTimeoutMs: number, ttlMs: number): Extension =>
+    new Extension(grant, {
+      ttlMs,
+      nodeTimeoutMs,
+      isPatient: false,
+      onLate: () => {
+        ends[grant.keys[0] ?? ''] += ', then extended';
+      },
+      onEnd: (end: { readonly kind: string; readonly isLate?: boolean }) => {
+        ends[grant.keys[0] ?? ''] = end.isLate === true ? 'late' : end.kind;
+      },
+    });
   return {
     ...{ time, masters, nodes, repairs, extensions, ends },
     hold: (names, validMs = VALID_MS, scope = plainScope) =>
@@ -60,10 +61,10 @@ function bench(): Bench {
         return grant;
       }),
     extend: (grants, nodeTimeoutMs = 50, ttlMs = TTL_MS) => {
-      for (const grant of grants) extensions.extend(orderOf(grant, nodeTimeoutMs, ttlMs));
+      for (const grant of grants) extensions.extend(extensionOf(grant, nodeTimeoutMs, ttlMs));
     },
     renew: (grants, nodeTimeoutMs = 50, ttlMs = TTL_MS) => {
-      const due = grants.map((grant) => orderOf(grant, nodeTimeoutMs, ttlMs));
+      const due = grants.map((grant) => extensionOf(grant, nodeTimeoutMs, ttlMs));
       extensions.renew(due, () => undefined);
     },
   };

@@ -8,7 +8,7 @@ import type { Lease } from '../../lib/lease/public.js';
 import { MAX_LENGTH } from '../../lib/node/batch.js';
 import { Node } from '../../lib/node/node.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
-import { type RenewalParts, Extension, renewTogether } from '../../lib/quorum/renewal-batch.js';
+import { Extension, type Renewer, renewTogether } from '../../lib/quorum/renewal-batch.js';
 import { GRANTED } from '../../lib/protocol/quorum.js';
 import { BATCH, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import { type Script, scriptDigest } from '../../lib/redis/script.js';
@@ -486,12 +486,10 @@ describe('renewals: one call', () => {
     const late: Record<string, number> = {};
     const owe = (node: Node, { token }: Grant): void => void owed.push([node.name, token]);
     const due = grants.map(
-      (grant, i) => new Extension({ ...TERMS, grant, nodeTimeoutMs: timeoutsMs[i] ?? 50 }),
+      (grant, i) => new Extension(grant, { ...TERMS, nodeTimeoutMs: timeoutsMs[i] ?? 50 }),
     );
-    const environment: RenewalParts = {
-      nodes,
-      clock: time,
-      timers: time,
+    const renewer: Renewer = {
+      parts: { nodes, clock: time, timers: time },
       owe,
       onDropped: ({ grant }) => void dropped.push(grant.token),
       onExtended: (one, sentAtMs) => void (ends[due.indexOf(one)] = `extended from ${sentAtMs}`),
@@ -510,7 +508,7 @@ describe('renewals: one call', () => {
       missed,
       ends,
       late,
-      send: () => renewTogether(environment, due, () => void answered++),
+      send: () => renewTogether(renewer, due, () => void answered++),
       answered: () => answered,
     };
   }
@@ -832,7 +830,7 @@ describe('renewals: one call', () => {
     const [grant] = grants;
     const [node] = nodes;
     if (grant === undefined || node === undefined) return;
-    const alone = new Extension({ ...TERMS, grant });
+    const alone = new Extension(grant, TERMS);
     alone.drop();
     expect(alone.outcomes).to.deep.equal([]);
     expect([alone.owes(node), alone.follow(node), alone.isFollowedAt(node)]).to.deep.equal([
