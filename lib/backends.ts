@@ -9,7 +9,8 @@ import { sharedInspection } from './protocol/request.js';
 import { MUTEX } from './protocol/scope.js';
 
 export function lockBackendOf(source: LeaseSource): LockBackend {
-  const { coordinator, keys, terms } = source.parts;
+  const { coordinator, terms } = source.parts;
+  const { keys } = source;
   return {
     terms,
     run: (lease, routine, onLoss) => source.held.run(lease, lease, routine, onLoss),
@@ -30,12 +31,11 @@ export function lockBackendOf(source: LeaseSource): LockBackend {
 }
 
 export function coordinationOf(source: LeaseSource): Coordination {
-  const { coordinator, environment, keys, terms } = source.parts;
-  const { clock, leaseTimers, random, timers } = environment;
+  const { clock, coordinator, random, terms, timers } = source.parts;
   return {
-    ...{ terms, coordinator, clock, timers: leaseTimers ?? timers, random },
+    ...{ terms, coordinator, clock, timers, random },
     nodeTimeoutFor: (call) => coordinator.nodeTimeoutFor(call),
-    notesOf: (name, kind) => new Notes(coordinator, name, keys.noteOf(name, kind)),
+    notesOf: (name, kind) => new Notes(coordinator, name, source.keys.noteOf(name, kind)),
     acquire: (name, call, signal, observer) => source.acquire([name], MUTEX, call, signal, { observer }),
     run: (lease, given, routine) => source.held.during(lease, given, () => routine(given)),
     begin: (signal) => source.begin(signal),

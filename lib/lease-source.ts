@@ -9,7 +9,8 @@ import type { Environment } from './redis/environment.js';
 import { closedError, RedlockError } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
 import { HeldLeases } from './lease/held-leases.js';
-import { Lease, WriteLease, type LeaseParts } from './lease/lease.js';
+import type { InstanceParts } from './lease/coordination.js';
+import { Lease, WriteLease } from './lease/lease.js';
 import { LinkedList } from './runtime/linked-list.js';
 import type { ResolvedClose } from './input/options.js';
 import type { CallTerms, InstanceTerms } from './protocol/terms.js';
@@ -18,15 +19,6 @@ import type { ResourceKeys } from './resource-keys.js';
 import { TimerCoalescer } from './runtime/timer-coalescer.js';
 import { type AcquisitionObserver, BothObservers } from './telemetry/observer.js';
 import type { Telemetry } from './telemetry/telemetry.js';
-
-/** The parts of an instance that its leases depend on. */
-export interface LeaseSourceParts {
-  readonly environment: Environment;
-  readonly terms: InstanceTerms;
-  readonly coordinator: Coordinator;
-  readonly keys: ResourceKeys;
-  readonly telemetry: Telemetry;
-}
 
 /** What only some calls need. */
 interface Extras {
@@ -39,34 +31,35 @@ interface Extras {
 const NO_EXTRAS: Extras = Object.freeze({});
 
 export class LeaseSource {
-  readonly parts: LeaseSourceParts;
-  readonly held: HeldLeases;
+  readonly parts: InstanceParts;
+  readonly keys: ResourceKeys;
   readonly #hasCluster: boolean;
-  readonly #leaseParts: LeaseParts;
   /** Calls under way; `close` ends them. */
   readonly #calls = new LinkedList<Cancellation>();
   /** It accepts no new calls. */
   #isClosing = false;
 
-  constructor(parts: LeaseSourceParts) {
-    const { coordinator, environment, telemetry, terms } = parts;
-    const { clock, random, timers, transports } = environment;
-    this.parts = parts;
-    this.#hasCluster = transports.some(({ isCluster }) => isCluster);
-    this.held = new HeldLeases(clock, timers);
-    this.#leaseParts = {
+  constructor(
+    { clock, leaseTimers, random, timers }: Environment,
+    terms: InstanceTerms,
+    coordinator: Coordinator,
+    keys: ResourceKeys,
+    telemetry: Telemetry,
+  ) {
+    this.keys = keys;
+    this.#hasCluster = coordinator.nodes.some(({ isCluster }) => isCluster);
+    this.parts = {
+      ...{ terms, coordinator, telemetry, clock, timers: leaseTimers ?? timers, random },
+      held: new HeldLeases(clock, timers),
       renewals: new TimerCoalescer(clock, timers, (leases, onDone) => {
         const due = leases.map((lease) => lease.takeRenewal()).filter((one) => one !== undefined);
         coordinator.renew(due, onDone);
       }),
-      coordinator,
-      clock,
-      timers: environment.leaseTimers ?? timers,
-      fraction: () => random.fraction(),
-      ttlBounds: terms,
-      onEnd: (lease) => this.held.delete(lease),
-      observer: telemetry,
     };
+  }
+
+  get held(): HeldLeases {
+    return this.parts.held;
   }
 
   /** How many calls for a lease are under way. */
@@ -170,7 +163,7 @@ export class LeaseSource {
   /** The lease on a grant. @throws RedlockError `CLOSED` */
   #lease(grant: Grant, names: readonly string[], call: CallTerms): Lease {
     const Held = grant.kind.name === 'write' ? WriteLease : Lease;
-    const lease = new Held(this.#leaseParts, grant, names, call);
+    const lease = new Held(this.parts, grant, names, call);
     this.held.add(lease);
     this.parts.telemetry.counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
     if (!this.#isClosing) return lease;
@@ -187,7 +180,7 @@ export class LeaseSource {
     const { handOver, maxDelayMs, minDelayMs, nodeTimeoutMs, ttlMs, waitMs } = call;
     return {
       resources,
-      scope: this.parts.keys.scopeOf(resources, kind, call.fencing),
+      scope: this.keys.scopeOf(resources, kind, call.fencing),
       ttlMs,
       waitMs,
       nodeTimeoutMs,

@@ -118,7 +118,7 @@ export class Redlock extends Emitter<RedlockEvents> {
     super(events, EVENT_NAMES);
     const terms = resolveOptions(options);
     const environment = isEnvironment(over) ? over : environmentOver(over, () => undefined);
-    const { clock, idle, timers, random, transports, wall } = environment;
+    const { clock, timers, transports } = environment;
     checkMasters(transports, terms.restartGuardMs);
     this.options = optionsInForce(
       terms,
@@ -126,23 +126,16 @@ export class Redlock extends Emitter<RedlockEvents> {
     );
     this.#terms = terms;
     this.#environment = environment;
-    this.#coordinator = new Coordinator({
-      ...{ transports, clock, timers, random, wall, idle },
-      driftFactor: terms.driftFactor,
-      isFenced: terms.fencing,
-      maxWaiters: terms.maxWaiters,
-    });
-    const { nodes } = this.#coordinator;
-    this.#telemetry = new Telemetry({ instance: this, nodes, clock, events });
+    const coordinator = new Coordinator(environment, terms);
+    const { nodes } = coordinator;
+    this.#coordinator = coordinator;
+    this.#telemetry = new Telemetry(this, nodes, clock, events);
     this.#watches = new NodeWatches(nodes, clock, events, this.#telemetry);
     this.#keys = new ResourceKeys(nodes, terms);
     const guard = { marker: markerKey(terms.keyPrefix), guardMs: terms.restartGuardMs };
-    this.#guard = new RestartGuard(this.#coordinator, timers, guard, terms);
-    this.#readiness = new Readiness(this.#coordinator, this.#guard, environment, terms);
-    this.#source = new LeaseSource({
-      ...{ environment, terms, coordinator: this.#coordinator },
-      ...{ keys: this.#keys, telemetry: this.#telemetry },
-    });
+    this.#guard = new RestartGuard(coordinator, timers, guard, terms);
+    this.#readiness = new Readiness(coordinator, this.#guard, environment, terms);
+    this.#source = new LeaseSource(environment, terms, coordinator, this.#keys, this.#telemetry);
     this.#reentrance = new Reentrance(this.#source.held);
   }
 

@@ -1,4 +1,4 @@
-/** The terms of one acquisition, and what all acquisitions of an instance share. */
+/** The terms of one acquisition, and what all acquisitions share. */
 import type { QueueParts } from '../queue/terms.js';
 import type { Admission, Waiters } from './admission.js';
 import type { RecentContention } from '../queue/recent-contention.js';
@@ -8,8 +8,8 @@ import type { Scope } from '../protocol/scope.js';
 import type { CallTerms } from '../protocol/terms.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
 
-/** The parts of an instance: all acquisitions share them. */
-export interface InstanceParts extends QueueParts {
+/** What asks masters, waits for them and limits what is under way: one of each per instance. */
+export interface CoordinatorParts extends QueueParts {
   /** The nodes sorted by name: clients that list the masters in different orders agree on this one. */
   readonly nodesByName: readonly Node[];
   readonly readings: ClockReadings;

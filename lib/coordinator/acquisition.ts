@@ -32,7 +32,7 @@ import { alignRest } from '../quorum/permit-agreement.js';
 import { LONGEST_LIFE_MS } from '../queue/queue-place.js';
 import { reviseRefusals, undoingOf } from './undoing.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
-import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
+import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js';
 
 /**
  * Why an attempt has no grant. `unasked`: the wait in the queue ended before a quorum of masters could be asked for a place, so
@@ -52,7 +52,7 @@ interface Sending {
 }
 
 export class Acquisition implements RoundObserver {
-  readonly #parts: InstanceParts;
+  readonly #parts: CoordinatorParts;
   readonly #terms: AcquisitionTerms;
   readonly #cancellation: Cancellation;
   readonly #backoff: Backoff;
@@ -70,7 +70,7 @@ export class Acquisition implements RoundObserver {
   /** Whether it counts among those that wait. */
   #isWaiter = false;
 
-  constructor(parts: InstanceParts, terms: AcquisitionTerms, cancellation: Cancellation) {
+  constructor(parts: CoordinatorParts, terms: AcquisitionTerms, cancellation: Cancellation) {
     this.#parts = parts;
     this.#terms = terms;
     this.#cancellation = cancellation;

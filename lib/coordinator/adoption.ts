@@ -3,7 +3,7 @@
  * holds the token, nobody else can have held the lock since it was granted.
  */
 import type { Cancellation } from '../runtime/cancellation.js';
-import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
+import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js';
 import type { Extensions } from './extensions.js';
 import { Backoff } from '../quorum/backoff.js';
 import { cancelledError, failureOf, isHopeless, lossError, roundError } from '../quorum/failure.js';
@@ -31,7 +31,7 @@ export interface Adoption {
 
 /** Tries until a quorum has extended it in time or has refused. Rejects with a `RedlockError`. */
 export async function adopt(
-  parts: InstanceParts,
+  parts: CoordinatorParts,
   extensions: Extensions,
   { terms, held, cancellation }: Adoption,
 ): Promise<Grant> {

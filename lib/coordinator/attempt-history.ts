@@ -14,7 +14,7 @@ import { type Outcome, quorumOf, unknown } from '../protocol/quorum.js';
 import type { Backoff } from '../quorum/backoff.js';
 import type { Departure } from '../queue/terms.js';
 import type { Round } from '../quorum/round.js';
-import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
+import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js';
 
 /** After this many refusals in a row by the home master, all are asked again: its vote may be an orphan. */
 const HOME_REFUSALS = 8;
@@ -28,13 +28,13 @@ export const MOST_TRIES = 4;
 export const TRY_AFTER_MS = { least: 1, most: 7 };
 
 /** Queueing is wanted (`fair`), and possible. */
-export function canQueue({ nodes, subscriptions }: InstanceParts, { fair }: AcquisitionTerms): boolean {
+export function canQueue({ nodes, subscriptions }: CoordinatorParts, { fair }: AcquisitionTerms): boolean {
   return fair && subscriptions.canReach(quorumOf(nodes.length));
 }
 
 /** Whether to queue: other claimants hold or wait for the lock, or are likely to, and the holder hands over. */
 export function shallQueue(
-  parts: InstanceParts,
+  parts: CoordinatorParts,
   terms: AcquisitionTerms,
   backoff: Backoff,
   history: AttemptHistory | undefined,
@@ -54,14 +54,14 @@ export class AttemptHistory {
   isForeignClient = false;
   /** The last full fan-out, and why it failed: what an error reports. */
   lastFull: (Answers & { readonly failure: RoundFailure }) | undefined;
-  readonly #parts: InstanceParts;
+  readonly #parts: CoordinatorParts;
   readonly #terms: AcquisitionTerms;
   #homeRefusals = 0;
   /** The shortest remaining time among the keys that the last attempt found. */
   #shortestMs = Infinity;
   #triesLeft: number;
 
-  constructor(parts: InstanceParts, terms: AcquisitionTerms) {
+  constructor(parts: CoordinatorParts, terms: AcquisitionTerms) {
     this.#parts = parts;
     this.#terms = terms;
     const { keys, kind } = terms.scope;

@@ -9,7 +9,7 @@ import { Admission, Waiters } from './admission.js';
 import { LoopTurn } from '../node/batch.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import { RecentContention } from '../queue/recent-contention.js';
-import type { Clock, IdleTime, Timer, Timers, WallClock } from '../runtime/clock.js';
+import type { Timer } from '../runtime/clock.js';
 import { ClockReadings } from '../quorum/clock-readings.js';
 import { MasterClocks } from '../quorum/master-clocks.js';
 import type { Grant } from '../quorum/grant.js';
@@ -18,18 +18,19 @@ import { Pace } from '../node/pace.js';
 import { nodeTimeoutOf, type Patience } from '../protocol/node-timeout.js';
 import { quorumOf } from '../protocol/quorum.js';
 import type { Answers } from '../protocol/tally.js';
-import { isOurs, type Random } from '../runtime/random.js';
+import { isOurs } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
 import { inspection, release, releaseQueued, type Request, undo, undoQueued } from '../protocol/request.js';
 import { taking } from '../protocol/lone-requests.js';
 import { Subscriptions } from '../queue/subscriptions.js';
 import { type SurveyAnswer, survey, type SurveyHooks } from '../quorum/survey.js';
-import type { Transport } from '../redis/transport.js';
+import type { Environment } from '../redis/environment.js';
+import type { InstanceTerms } from '../protocol/terms.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
 import { Extensions } from './extensions.js';
 import type { Extension } from '../quorum/renewal-batch.js';
-import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
+import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js';
 
 /** An extension may arrive this much later than its lease was given away, in ms. */
 const LATE_EXTENSION_MS = 10_000;
@@ -43,22 +44,6 @@ const UNHEARD: Sink = Object.freeze({
 /** A push about a vote may come this much later than the vote, in ms. */
 const LATE_PUSH_MS = 2_000;
 
-export interface CoordinatorOptions {
-  readonly transports: readonly Transport[];
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
-  readonly driftFactor: number;
-  /** For the fencing tokens that are proposed before a master's clock is known. */
-  readonly wall: WallClock | undefined;
-  /** Its locks are fenced unless a call says otherwise. */
-  readonly isFenced: boolean;
-  /** How many acquisitions may wait for others. */
-  readonly maxWaiters: number;
-  /** Knows when this process was too busy to measure a round trip. @default it never is */
-  readonly idle?: IdleTime | undefined;
-}
-
 /** What a wait for connections waits for, and for how long. */
 interface ReadyWait {
   readonly masters?: number;
@@ -68,7 +53,7 @@ interface ReadyWait {
 export class Coordinator {
   readonly nodes: readonly Node[];
   readonly quorum: number;
-  readonly #parts: InstanceParts;
+  readonly #parts: CoordinatorParts;
   readonly #extensions: Extensions;
   /** Timers of leases that other processes took over: until then, pushes about their votes are ignored. */
   readonly #givenAway = new Set<Timer>();
@@ -77,8 +62,11 @@ export class Coordinator {
   /** Once it is closed, lost leases are not undone: their votes expire. */
   #isClosed = false;
 
-  constructor(options: CoordinatorOptions) {
-    const { transports, clock, timers, random, driftFactor, wall, isFenced, idle } = options;
+  constructor(
+    environment: Omit<Environment, 'disconnect' | 'leaseTimers'>,
+    { driftFactor, fencing, maxWaiters }: Pick<InstanceTerms, 'driftFactor' | 'fencing' | 'maxWaiters'>,
+  ) {
+    const { transports, clock, timers, random, wall, idle } = environment;
     const turn = new LoopTurn(transports.length, idle);
     this.quorum = quorumOf(transports.length);
     const pace = new Pace(clock, timers, this.quorum);
@@ -97,11 +85,11 @@ export class Coordinator {
       subscriptions: new Subscriptions(this.nodes, clocks, clock, timers),
       contention: new RecentContention(clock),
       admission: new Admission(clock),
-      waiters: new Waiters(options.maxWaiters),
+      waiters: new Waiters(maxWaiters),
       driftFactor,
     };
     this.#extensions = new Extensions(this.#parts);
-    if (isFenced) readings.begin();
+    if (fencing) readings.begin();
   }
 
   /** The node timeout of a request that begins now. */

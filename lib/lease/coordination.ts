@@ -1,18 +1,34 @@
-/** What elections and jobs need from their instance. */
+/** The parts of an instance, and what elections and jobs need of it. */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
+import type { HeldLeases } from './held-leases.js';
+import type { Lease as OwnLease } from './lease.js';
 import type { Lease } from './public.js';
 import type { Notes } from './notes.js';
+import type { Telemetry } from '../telemetry/telemetry.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
 import type { Runtime } from '../runtime/clock.js';
+import type { TimerCoalescer } from '../runtime/timer-coalescer.js';
 
 /** The kind of a note: the value of a leader, or the record of a job. */
 export type NoteKind = 'value' | 'record';
 
-export interface Coordination extends Runtime {
+/**
+ * The parts of an instance, for leases and all that is built on them. The timers are those of leases, which may differ from
+ * the instance's.
+ */
+export interface InstanceParts extends Runtime {
   readonly terms: InstanceTerms;
   readonly coordinator: Coordinator;
+  readonly telemetry: Telemetry;
+  readonly held: HeldLeases;
+  /** Where renewals wait for their turn. */
+  readonly renewals: TimerCoalescer<OwnLease>;
+}
+
+/** What elections and jobs need of it. */
+export interface Coordination extends Omit<InstanceParts, 'telemetry' | 'held' | 'renewals'> {
   /** The node timeout of what begins now, for leases of that ttl. */
   nodeTimeoutFor(call: CallTerms): number;
   notesOf(name: string, kind: NoteKind): Notes;

@@ -3,8 +3,9 @@ import type { Timer } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { isForSilence } from '../quorum/failure.js';
 import type { Answers } from '../protocol/tally.js';
-import type { Extension, ExtensionEnd } from '../quorum/renewal-batch.js';
+import type { ExtensionEnd } from '../quorum/renewal-batch.js';
 import type { ExtensionObserver } from '../telemetry/observer.js';
+import type { Lease } from './lease.js';
 import { Due } from '../runtime/timer-coalescer.js';
 import { RENEW_PARTIAL_MS } from '../protocol/validity.js';
 
@@ -13,14 +14,8 @@ export const RENEW_SLACK = 1 / 16;
 /** No renewal begins with less than this part of the ttl left: the lease waits for the end of its validity instead. */
 export const RENEW_MARGIN = 1 / 32;
 
-/** A lease that is renewed when its time has come. */
-export interface Renewed {
-  /** The renewal to send; undefined for no renewal, or if it has to wait for another extension. */
-  takeRenewal(): Extension | undefined;
-}
-
 /** When the next renewal is due, and the instant after which none starts. */
-export class DueRenewal extends Due<Renewed> {
+export class DueRenewal extends Due<Lease> {
   dueAtMs: number;
   /** When the first one is due, if every master has given its vote by `dueAtMs`. */
   readonly firstAtMs: number;
@@ -28,7 +23,7 @@ export class DueRenewal extends Due<Renewed> {
 
   /** @param isWhole  every master has given its vote by `nowMs` */
   constructor(
-    lease: Renewed,
+    lease: Lease,
     { firstAtMs, untilMs }: Pick<DueRenewal, 'firstAtMs' | 'untilMs'>,
     { isWhole, nowMs }: { readonly isWhole: boolean; readonly nowMs: number },
   ) {

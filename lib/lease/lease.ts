@@ -1,10 +1,8 @@
 /** What the holder of a lock has: extension and renewal, and the ways to end it (`lease-machine.ts` has its life). */
-import type { Coordinator } from '../coordinator/coordinator.js';
 import { resolveTtl } from '../input/options.js';
-import type { Clock, Timers } from '../runtime/clock.js';
-import type { TimerCoalescer } from '../runtime/timer-coalescer.js';
-import type { LeaseObserver, LeaseFacts } from '../telemetry/observer.js';
-import { type Renewed, DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
+import type { InstanceParts } from './coordination.js';
+import type { LeaseFacts } from '../telemetry/observer.js';
+import { DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { closingError, extensionError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
@@ -15,49 +13,34 @@ import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import { Extension, type ExtensionEnd } from '../quorum/renewal-batch.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
 import type { Kind } from '../protocol/scope.js';
-import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
-
-/** What a lease needs of the instance that it comes from. */
-export interface LeaseParts {
-  readonly coordinator: Coordinator;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  /** Where renewals wait for their turn. */
-  readonly renewals: TimerCoalescer<Renewed>;
-  /** A fraction in [0, 1), for jitter. */
-  readonly fraction: () => number;
-  readonly ttlBounds: InstanceTerms;
-  /** Called once, when the lease is no longer held, whatever the reason. */
-  readonly onEnd: (lease: Lease) => void;
-  readonly observer: LeaseObserver;
-}
+import type { CallTerms } from '../protocol/terms.js';
 
 /** With fewer than this many node timeouts left, the end of validity is watched while a renewal is under way. */
 const ATTEMPTS_WATCHED = 3;
 
 /** The lease on a grant: it implements what users see of it, and is never handed to them as a class. */
 export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFacts {
-  readonly #parts: LeaseParts;
+  readonly #parts: InstanceParts;
   readonly #grant: Grant;
   readonly #nodeTimeoutMs: number;
   readonly #sinceMs: number;
   /** Callers that wait for the end of the extension that is under way. */
   #extending: (() => void)[] | undefined;
 
-  constructor(parts: LeaseParts, grant: Grant, resources: readonly string[], terms: CallTerms) {
+  constructor(parts: InstanceParts, grant: Grant, resources: readonly string[], terms: CallTerms) {
     super(resources, terms.ttlMs);
     this.#parts = parts;
     this.#grant = grant;
     this.#nodeTimeoutMs = terms.nodeTimeoutMs;
-    this.#sinceMs = sentAtMs(grant.validUntilMs, terms.ttlMs, parts.ttlBounds.driftFactor);
+    this.#sinceMs = sentAtMs(grant.validUntilMs, terms.ttlMs, parts.terms.driftFactor);
     if (terms.renew) {
       const nowMs = parts.clock.earliest();
       // a lease that was handed over may have lived for a while
       const firstAtMs = Math.max(nowMs, this.#sinceMs + terms.ttlMs * RENEW_AT);
       const bounds = { firstAtMs, untilMs: nowMs + terms.maxHoldMs };
       this.takeCare().renewal = new DueRenewal(this, bounds, { isWhole: grant.isWhole, nowMs });
-    } else if (!parts.observer.awaitsLosses) return;
-    this.takeCare().isAwaited = parts.observer.awaitsLosses;
+    } else if (!parts.telemetry.awaitsLosses) return;
+    this.takeCare().isAwaited = parts.telemetry.awaitsLosses;
     this.arm();
   }
 
@@ -87,7 +70,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   }
 
   async extend(ttlMs?: number): Promise<void> {
-    const forMs = resolveTtl(ttlMs, this.ttlMs, this.#parts.ttlBounds);
+    const forMs = resolveTtl(ttlMs, this.ttlMs, this.#parts.terms);
     // one at a time: a second one begins when the first has ended, whichever way
     while (this.#extending !== undefined) {
       await new Promise<void>((resolve) => this.#extending?.push(resolve));
@@ -106,9 +89,9 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     this.checkValidity(this.#parts.clock.earliest()); // whether it ended a moment ago makes no difference here
     if (this.isHeld) {
       this.end(GIVEN_AWAY);
-      const { coordinator, observer } = this.#parts;
-      observer.released();
-      const done = observer.hearsReleases
+      const { coordinator, telemetry } = this.#parts;
+      telemetry.released();
+      const done = telemetry.hearsReleases
         ? this.#releaseHeard()
         : coordinator.release(this.#grant, this.#nodeTimeoutNowMs());
       this.releasing(done);
@@ -120,7 +103,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     this.assertHeld();
     this.end(GIVEN_AWAY);
     const isInFlight = this.#parts.coordinator.giveAway(this.#grant);
-    this.#parts.observer.givenAway(this);
+    this.#parts.telemetry.givenAway(this);
     return handleOf(this, this.#grant, isInFlight);
   }
 
@@ -149,9 +132,9 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   }
 
   #releaseHeard(): Promise<void> {
-    const { coordinator, observer } = this.#parts;
+    const { coordinator, telemetry } = this.#parts;
     const timeoutMs = this.#nodeTimeoutNowMs();
-    return observer.release(this, (onSettled) => coordinator.release(this.#grant, timeoutMs, onSettled));
+    return telemetry.release(this, (onSettled) => coordinator.release(this.#grant, timeoutMs, onSettled));
   }
 
   /** The node timeout of what begins now. */
@@ -167,7 +150,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     onEnd: (error: RedlockError | undefined) => void,
   ): Extension {
     const startedAtMs = this.#parts.clock.earliest();
-    const observer = this.#parts.observer.extension(this, by, ttlMs);
+    const observer = this.#parts.telemetry.extension(this, by, ttlMs);
     this.#extending = [];
     return new Extension(this.#grant, {
       ttlMs,
@@ -248,7 +231,10 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     if (care.renewal !== undefined) this.#parts.renewals.remove(care.renewal);
   }
 
-  /** Its timer has fired, alone or together with those of others. */
+  /**
+   * Its timer has fired, alone or together with those of others. @returns the renewal to send; undefined for none, or if it has to
+   * wait for another extension
+   */
   takeRenewal(): Extension | undefined {
     const care = this.care;
     if (care === undefined || !this.isHeld) return undefined;
@@ -296,7 +282,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     const nowMs = this.#parts.clock.inTurn();
     const leftMs = this.#grant.validUntilMs - nowMs;
     const delayMs = renewAgainInMs(leftMs);
-    this.#put(renewal, nowMs + delayMs * (1 - this.#parts.fraction() / 2));
+    this.#put(renewal, nowMs + delayMs * (1 - this.#parts.random.fraction() / 2));
   }
 
   #put(renewal: DueRenewal, dueAtMs: number): void {
@@ -320,20 +306,20 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
 
   protected override announce(loss: RedlockError): void {
     this.#parts.coordinator.abandon(this.#grant);
-    this.#parts.observer.lost(this, loss);
+    this.#parts.telemetry.lost(this, loss);
     super.announce(loss);
   }
 
   protected override end(state: LeaseState): void {
     super.end(state);
-    this.#parts.onEnd(this);
+    this.#parts.held.delete(this);
   }
 }
 
 export class WriteLease extends Lease implements PublicWriteLease {
   readonly #grant: Grant;
 
-  constructor(parts: LeaseParts, grant: Grant, resources: readonly string[], terms: CallTerms) {
+  constructor(parts: InstanceParts, grant: Grant, resources: readonly string[], terms: CallTerms) {
     super(parts, grant, resources, terms);
     this.#grant = grant;
   }

@@ -1,24 +1,12 @@
 /** One acquisition that somebody listens to: its events, and its trace. */
 import type { Decision } from '../protocol/quorum.js';
 import type { Kind } from '../protocol/scope.js';
-import { type Answers, tallyOf, type NamedNode } from '../protocol/tally.js';
+import { type Answers, tallyOf } from '../protocol/tally.js';
 import { type NodeOutcome, RedlockError } from '../runtime/errors.js';
 import { ACQUIRE, type AcquireMessage } from './channels.js';
-import type { AcquiredBy, AcquisitionEvent, RedlockEvents } from './events.js';
+import type { AcquiredBy, AcquisitionEvent } from './events.js';
 import type { AcquisitionObserver } from './observer.js';
-import type { Clock } from '../runtime/clock.js';
-import type { EventHub } from '../runtime/event-hub.js';
-import type { Counts } from './counts.js';
-
-/** What all telemetry of an instance shares. */
-export interface TelemetryParts {
-  /** The `Redlock`. */
-  readonly instance: object;
-  readonly nodes: readonly NamedNode[];
-  readonly clock: Clock;
-  readonly events: EventHub<RedlockEvents>;
-  readonly counts: Counts;
-}
+import type { Telemetry } from './telemetry.js';
 
 /** What is known about an acquisition as it begins; times in milliseconds. */
 export interface AcquisitionFacts {
@@ -30,7 +18,7 @@ export interface AcquisitionFacts {
 }
 
 export class AcquisitionTelemetry implements AcquisitionObserver {
-  readonly #parts: TelemetryParts;
+  readonly #telemetry: Telemetry;
   readonly #facts: AcquisitionFacts;
   readonly #startedAtMs: number;
   #attempts = 0;
@@ -41,16 +29,16 @@ export class AcquisitionTelemetry implements AcquisitionObserver {
   #isContended = false;
   #hasWaited = false;
 
-  constructor(parts: TelemetryParts, facts: AcquisitionFacts) {
-    this.#parts = parts;
+  constructor(telemetry: Telemetry, facts: AcquisitionFacts) {
+    this.#telemetry = telemetry;
     this.#facts = facts;
-    this.#startedAtMs = parts.clock.earliest();
+    this.#startedAtMs = telemetry.clock.earliest();
   }
 
   granted(attempts: number, answers: Answers, fence: number): void {
     this.#note(attempts, answers);
     this.#fence = fence === 0 ? undefined : fence;
-    const { events } = this.#parts;
+    const { events } = this.#telemetry;
     if (!events.has('acquired')) return;
     events.tell('acquired', { ...this.#progress(), ttlMs: this.#facts.ttlMs, fence: this.#fence });
   }
@@ -63,7 +51,7 @@ export class AcquisitionTelemetry implements AcquisitionObserver {
   waits(attempts: number): void {
     this.#attempts = attempts;
     this.#hasWaited = true;
-    const { events } = this.#parts;
+    const { events } = this.#telemetry;
     if (events.has('waiting')) events.tell('waiting', { ...this.#progress(), waitMs: this.#facts.waitMs });
   }
 
@@ -77,7 +65,7 @@ export class AcquisitionTelemetry implements AcquisitionObserver {
   /** Runs it in its channel. If `tryAcquire` gives null, that is a result there, and not an error. */
   async trace<T>(run: () => Promise<T>): Promise<T> {
     const { by, kind, resources, ttlMs, waitMs } = this.#facts;
-    const redlock = this.#parts.instance;
+    const redlock = this.#telemetry.instance;
     const message: AcquireMessage = {
       ...{ redlock, resources, kind: kind.name, by, ttlMs, waitMs },
       ...{ attempts: 0, tally: [], elapsedMs: 0, waited: false },
@@ -107,18 +95,18 @@ export class AcquisitionTelemetry implements AcquisitionObserver {
   }
 
   #contended(): void {
-    const { events } = this.#parts;
+    const { events } = this.#telemetry;
     if (!this.#isContended && events.has('contended')) events.tell('contended', this.#progress());
     this.#isContended = true;
   }
 
   #progress(): AcquisitionEvent {
     const { by, kind, resources } = this.#facts;
-    const elapsedMs = Math.round(this.#parts.clock.earliest() - this.#startedAtMs);
+    const elapsedMs = Math.round(this.#telemetry.clock.earliest() - this.#startedAtMs);
     return { resources, kind: kind.name, tally: this.#tallied, by, attempts: this.#attempts, elapsedMs };
   }
 
   get #tallied(): readonly NodeOutcome[] {
-    return this.#tally ?? (this.#answers === undefined ? [] : tallyOf(this.#answers, this.#parts.nodes));
+    return this.#tally ?? (this.#answers === undefined ? [] : tallyOf(this.#answers, this.#telemetry.nodes));
   }
 }

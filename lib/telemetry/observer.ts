@@ -41,21 +41,6 @@ export interface ExtensionObserver {
 /** Gives a lease back; reports what the masters had answered when that was settled. */
 export type Release = (onSettled: (answers: Answers) => void) => Promise<void>;
 
-/** Follows leases. */
-export interface LeaseObserver {
-  /** Whether a loss must be noticed when it happens, even of a lease that nobody renews or watches. */
-  readonly awaitsLosses: boolean;
-  /** Whether a release has to go through `release`. */
-  readonly hearsReleases: boolean;
-  /** An extension begins. */
-  extension(lease: LeaseFacts, by: 'renewal' | 'extend', ttlMs: number): ExtensionObserver;
-  lost(lease: LeaseFacts, error: RedlockError): void;
-  /** It is given back; only counted unless `hearsReleases`. */
-  released(): void;
-  release(lease: LeaseFacts, release: Release): Promise<void>;
-  givenAway(lease: LeaseFacts): void;
-}
-
 /** Follows one master. */
 export interface NodeObserver {
   down(node: string, reason: 'disconnected' | 'silent', cause: Error): void;

@@ -1,15 +1,15 @@
 /** What one instance reports: counts, events for its listeners, and messages for tracing channels. */
-import { type Answers, tallyOf } from '../protocol/tally.js';
+import { type Answers, type NamedNode, tallyOf } from '../protocol/tally.js';
 import { type NodeOutcome, RedlockError } from '../runtime/errors.js';
 import { ACQUIRE, EXTEND, type ExtendMessage, RELEASE, type ReleaseMessage } from './channels.js';
 import { Counts } from './counts.js';
 import type { ExtensionEvent, RedlockEvents } from './events.js';
+import type { Clock } from '../runtime/clock.js';
 import type { EventHub } from '../runtime/event-hub.js';
-import { type TelemetryParts, type AcquisitionFacts, AcquisitionTelemetry } from './acquisition-telemetry.js';
+import { type AcquisitionFacts, AcquisitionTelemetry } from './acquisition-telemetry.js';
 import type {
   AcquisitionObserver,
   ExtensionObserver,
-  LeaseObserver,
   NodeObserver,
   LeaseFacts,
   Release,
@@ -22,27 +22,27 @@ interface ExtensionFacts {
 }
 
 class ExtensionTelemetry implements ExtensionObserver {
-  readonly #parts: TelemetryParts;
+  readonly #telemetry: Telemetry;
   readonly #lease: LeaseFacts;
   readonly #facts: ExtensionFacts & { readonly attempts: number };
   readonly #startedAtMs: number;
   /** Undefined where no tracer listened as it began. */
   readonly #message: ExtendMessage | undefined;
 
-  constructor(parts: TelemetryParts, lease: LeaseFacts, facts: ExtensionFacts) {
-    this.#parts = parts;
+  constructor(telemetry: Telemetry, lease: LeaseFacts, facts: ExtensionFacts) {
+    this.#telemetry = telemetry;
     this.#lease = lease;
     this.#facts = { ...facts, attempts: lease.failures + 1 };
-    this.#startedAtMs = parts.clock.earliest();
+    this.#startedAtMs = telemetry.clock.earliest();
     if (!EXTEND.isHeard) return;
     const { kind, resources } = lease;
-    const redlock = parts.instance;
+    const redlock = telemetry.instance;
     this.#message = { redlock, resources, kind: kind.name, tally: [], elapsedMs: 0, ...this.#facts };
     EXTEND.begin(this.#message);
   }
 
   extended(answers: Answers | undefined): void {
-    const { counts, events, nodes } = this.#parts;
+    const { counts, events, nodes } = this.#telemetry;
     counts.renewed++;
     const tally = answers === undefined ? [] : tallyOf(answers, nodes);
     if (events.has('renewed')) events.tell('renewed', this.#event(tally));
@@ -50,7 +50,7 @@ class ExtensionTelemetry implements ExtensionObserver {
   }
 
   failed(error: RedlockError, answers: Answers): void {
-    const { counts, events, nodes } = this.#parts;
+    const { counts, events, nodes } = this.#telemetry;
     counts.renewalsFailed++;
     const tally = tallyOf(answers, nodes);
     if (events.has('renewalFailed')) events.tell('renewalFailed', { ...this.#event(tally), cause: error });
@@ -74,11 +74,11 @@ class ExtensionTelemetry implements ExtensionObserver {
   }
 
   get #elapsedMs(): number {
-    return Math.round(this.#parts.clock.earliest() - this.#startedAtMs);
+    return Math.round(this.#telemetry.clock.earliest() - this.#startedAtMs);
   }
 
   get #remainingMs(): number {
-    return Math.max(0, this.#lease.validUntilMs - Math.round(this.#parts.clock.earliest()));
+    return Math.max(0, this.#lease.validUntilMs - Math.round(this.#telemetry.clock.earliest()));
   }
 }
 
@@ -101,37 +101,44 @@ class UnheardExtension implements ExtensionObserver {
   ended(): void {}
 }
 
-export class Telemetry implements LeaseObserver, NodeObserver {
+export class Telemetry implements NodeObserver {
   readonly counts = new Counts();
-  readonly #parts: TelemetryParts;
-  readonly #events: EventHub<RedlockEvents>;
+  /** The `Redlock`. */
+  readonly instance: object;
+  readonly nodes: readonly NamedNode[];
+  readonly clock: Clock;
+  readonly events: EventHub<RedlockEvents>;
   readonly #unheard: ExtensionObserver;
 
-  constructor(given: Omit<TelemetryParts, 'counts'>) {
-    this.#parts = { ...given, counts: this.counts };
-    this.#events = given.events;
+  constructor(instance: object, nodes: readonly NamedNode[], clock: Clock, events: EventHub<RedlockEvents>) {
+    this.instance = instance;
+    this.nodes = nodes;
+    this.clock = clock;
+    this.events = events;
     this.#unheard = new UnheardExtension(this.counts);
   }
 
   /** Whether an acquisition has to go through `acquire`. */
   get hearsAcquisitions(): boolean {
-    const events = this.#events;
+    const events = this.events;
     if (events.isHeard && (events.has('acquired') || events.has('waiting') || events.has('contended')))
       return true;
     return ACQUIRE.isHeard;
   }
 
+  /** Whether a loss must be noticed when it happens, even of a lease that nobody renews or watches. */
   get awaitsLosses(): boolean {
-    return this.#events.has('lost');
+    return this.events.has('lost');
   }
 
+  /** Whether a release has to go through `release`. */
   get hearsReleases(): boolean {
-    return this.#events.has('released') || RELEASE.isHeard;
+    return this.events.has('released') || RELEASE.isHeard;
   }
 
   /** Settles as `run` does. */
   async acquire<T>(facts: AcquisitionFacts, run: (observer: AcquisitionObserver) => Promise<T>): Promise<T> {
-    const acquisition = new AcquisitionTelemetry(this.#parts, facts);
+    const acquisition = new AcquisitionTelemetry(this, facts);
     const reporting = async (): Promise<T> => {
       try {
         return await run(acquisition);
@@ -143,26 +150,28 @@ export class Telemetry implements LeaseObserver, NodeObserver {
     return ACQUIRE.isHeard ? acquisition.trace(reporting) : reporting();
   }
 
+  /** An extension begins. */
   extension(lease: LeaseFacts, by: 'renewal' | 'extend', ttlMs: number): ExtensionObserver {
-    const events = this.#events;
+    const events = this.events;
     const isHeard = events.has('renewed') || events.has('renewalFailed') || EXTEND.isHeard;
-    return isHeard ? new ExtensionTelemetry(this.#parts, lease, { by, ttlMs }) : this.#unheard;
+    return isHeard ? new ExtensionTelemetry(this, lease, { by, ttlMs }) : this.#unheard;
   }
 
   lost(lease: LeaseFacts, cause: RedlockError): void {
     this.counts.lost++;
-    if (!this.#events.has('lost')) return;
+    if (!this.events.has('lost')) return;
     const { kind, resources } = lease;
     const { tally } = cause;
-    this.#events.tell('lost', { resources, kind: kind.name, tally, heldMs: this.#heldMs(lease), cause });
+    this.events.tell('lost', { resources, kind: kind.name, tally, heldMs: this.#heldMs(lease), cause });
   }
 
+  /** It is given back; only counted unless `hearsReleases`. */
   released(): void {
     this.counts.released++;
   }
 
   async release(lease: LeaseFacts, release: Release): Promise<void> {
-    const { clock, instance, nodes } = this.#parts;
+    const { clock, instance, nodes } = this;
     const { kind, resources } = lease;
     const [startedAtMs, heldMs] = [clock.earliest(), this.#heldMs(lease)];
     const redlock = instance;
@@ -173,38 +182,38 @@ export class Telemetry implements LeaseObserver, NodeObserver {
         Object.assign(message, { tally: tallyOf(answers, nodes), elapsedMs });
       });
     await (RELEASE.isHeard ? RELEASE.trace(message, step) : step());
-    if (!this.#events.has('released')) return;
+    if (!this.events.has('released')) return;
     const { elapsedMs, tally } = message;
     const event = { resources, kind: kind.name, tally, how: 'released', heldMs, elapsedMs } as const;
-    this.#events.tell('released', event);
+    this.events.tell('released', event);
   }
 
   givenAway(lease: LeaseFacts): void {
     this.counts.givenAway++;
-    if (!this.#events.has('released')) return;
+    if (!this.events.has('released')) return;
     const { kind, resources } = lease;
     const heldMs = this.#heldMs(lease);
     const event = { resources, kind: kind.name, tally: [], how: 'givenAway', heldMs, elapsedMs: 0 } as const;
-    this.#events.tell('released', event);
+    this.events.tell('released', event);
   }
 
   down(node: string, reason: 'disconnected' | 'silent', cause: Error): void {
-    if (this.#events.has('nodeDown')) this.#events.tell('nodeDown', { node, reason, cause });
+    if (this.events.has('nodeDown')) this.events.tell('nodeDown', { node, reason, cause });
   }
 
   up(node: string, downMs: number): void {
-    if (this.#events.has('nodeUp')) this.#events.tell('nodeUp', { node, downMs });
+    if (this.events.has('nodeUp')) this.events.tell('nodeUp', { node, downMs });
   }
 
   quarantined(node: string, remainingMs: number): void {
-    if (this.#events.has('quarantined')) this.#events.tell('quarantined', { node, remainingMs });
+    if (this.events.has('quarantined')) this.events.tell('quarantined', { node, remainingMs });
   }
 
   closed(elapsedMs: number, held: number): void {
-    if (this.#events.has('closed')) this.#events.tell('closed', { elapsedMs: Math.round(elapsedMs), held });
+    if (this.events.has('closed')) this.events.tell('closed', { elapsedMs: Math.round(elapsedMs), held });
   }
 
   #heldMs({ sinceMs }: LeaseFacts): number {
-    return Math.max(0, Math.round(this.#parts.clock.earliest() - sinceMs));
+    return Math.max(0, Math.round(this.clock.earliest() - sinceMs));
   }
 }

@@ -43,16 +43,10 @@ function bench(): Bench {
     master.set(counterKey('r'), '5', 60_000);
   }
   const random = new FakeRandom();
-  const coordinator = new Coordinator({
-    transports: masters,
-    clock: time,
-    timers: time,
-    random,
-    driftFactor: 0.01,
-    wall: undefined,
-    isFenced: true,
-    maxWaiters: Infinity,
-  });
+  const coordinator = new Coordinator(
+    { transports: masters, clock: time, timers: time, random },
+    { driftFactor: 0.01, fencing: true, maxWaiters: Infinity },
+  );
   const adopt: Bench['adopt'] = (terms = {}, cancellation = new Cancellation()) =>
     coordinator.adopt({ ...TERMS, ...terms }, { ...HELD, isInFlight: false }, cancellation);
   return { time, masters, coordinator, adopt };

@@ -68,10 +68,10 @@ function bench(prepare: (masters: Masters) => unknown = () => undefined, isFence
 }
 
 function coordinatorOver(masters: readonly FakeMaster[], time: FakeTime, isFenced = false): Coordinator {
-  return new Coordinator({
-    ...{ transports: masters, clock: time, timers: time, random: new FakeRandom() },
-    ...{ driftFactor: 0.01, wall: undefined, isFenced, maxWaiters: Infinity },
-  });
+  return new Coordinator(
+    { transports: masters, clock: time, timers: time, random: new FakeRandom() },
+    { driftFactor: 0.01, fencing: isFenced, maxWaiters: Infinity },
+  );
 }
 
 /** A request for it that some masters have not answered. @param owed  their indexes */

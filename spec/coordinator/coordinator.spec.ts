@@ -38,12 +38,9 @@ function bench(nodes: number): Bench {
     clock: time,
     timers: time,
     random: new FakeRandom(),
-    driftFactor: 0.01,
-    wall: undefined,
-    isFenced: true,
-    maxWaiters: Infinity,
   };
-  return { time, masters, coordinator: new Coordinator(environment) };
+  const terms = { driftFactor: 0.01, fencing: true, maxWaiters: Infinity };
+  return { time, masters, coordinator: new Coordinator(environment, terms) };
 }
 
 function extendBy(coordinator: Coordinator, grant: Grant, ttlMs: number): Promise<ExtensionEnd> {

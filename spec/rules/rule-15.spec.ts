@@ -14,12 +14,7 @@ const OF_A_TICK =
   /^export function dateAt\(ms: number\): Date \{\s+return new Date\(Math\.floor\(ms\)\);\s+\}\s*$/;
 const TYPE_OF_A_TICK = /(?:readonly scheduledAt: Date;|[(,] ?scheduledAt: Date[,)])/g;
 /** Beside timestamp locks: from where it is read to where the first fencing token that is proposed is made of it. */
-const OF_FIRST_PROPOSAL = [
-  'coordinator/coordinator.ts',
-  'quorum/master-clocks.ts',
-  'redis/environment.ts',
-  'runtime/clock.ts',
-];
+const OF_FIRST_PROPOSAL = ['quorum/master-clocks.ts', 'redis/environment.ts', 'runtime/clock.ts'];
 /** Which files name timers, clocks or randomness of the machine. */
 const OF_THE_MACHINE = ['runtime/clock.ts', 'runtime/random.ts'];
 

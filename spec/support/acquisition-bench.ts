@@ -31,10 +31,10 @@ export function acquisitionBench(hasPushes: boolean, maxWaiters = Infinity): Acq
   ] as const;
   for (const master of masters) master.hasPushes = hasPushes;
   const random = new FakeRandom();
-  const coordinator = new Coordinator({
-    ...{ transports: masters, clock: time, timers: time, random },
-    ...{ driftFactor: DRIFT_FACTOR, wall: undefined, isFenced: false, maxWaiters },
-  });
+  const coordinator = new Coordinator(
+    { transports: masters, clock: time, timers: time, random },
+    { driftFactor: DRIFT_FACTOR, fencing: false, maxWaiters },
+  );
   const [told, grantedAtMs]: [unknown[], number[]] = [[], []];
   const observer: AcquisitionObserver = {
     granted(attempts, { outcomes }, fence) {
