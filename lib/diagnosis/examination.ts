@@ -279,7 +279,7 @@ function pairsOf(reply: unknown): ReadonlyMap<string, string> {
   return pairs;
 }
 
-/** Who examines the masters. It ends the waits of all examinations at once: a `Cancellation` has one listener. */
+/** Examines the masters, and ends the waits of all examinations at once: a `Cancellation` has one listener. */
 export class Examiner {
   readonly clock: Clock;
   readonly timers: Timers;

@@ -31,7 +31,7 @@ export type ExtensionEnd =
   /** The masters did not agree, or agreed too late: see the round. */
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
 
-/** Who has leases renewed together, and hears what becomes of each. */
+/** Renews leases. It is called back with what happened to each. */
 export interface Renewer {
   readonly parts: Pick<QuorumParts, 'nodes' | 'clock' | 'timers'>;
   /** A master may have set a key of a lease that has ended, and no undo or release follows it. */
