@@ -9,7 +9,14 @@ import type { Environment } from './redis/environment.js';
 import { closedError, RedlockError } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
 import { HeldLeases } from './lease/held-leases.js';
-import type { InstanceParts } from './lease/coordination.js';
+import type { Coordination, InstanceParts, NoteKind } from './lease/coordination.js';
+import { type Inspection, readInspection } from './lease/inspection.js';
+import { Notes } from './lease/notes.js';
+import { readShared, type SharedInspection } from './lease/shared-inspection.js';
+import { inspection, type Request, sharedInspection } from './protocol/request.js';
+import type { SurveyAnswer } from './quorum/survey.js';
+import type { Clock, Timers } from './runtime/clock.js';
+import type { Random } from './runtime/random.js';
 import { Lease, WriteLease } from './lease/lease.js';
 import { LinkedList } from './runtime/linked-list.js';
 import type { ResolvedClose } from './input/options.js';
@@ -30,9 +37,16 @@ interface Extras {
 
 const NO_EXTRAS: Extras = Object.freeze({});
 
-export class LeaseSource {
-  readonly parts: InstanceParts;
-  readonly keys: ResourceKeys;
+export class LeaseSource implements InstanceParts, Coordination {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly terms: InstanceTerms;
+  readonly coordinator: Coordinator;
+  readonly telemetry: Telemetry;
+  readonly held: HeldLeases;
+  readonly renewals: TimerCoalescer<Lease>;
+  readonly #keys: ResourceKeys;
   readonly #hasCluster: boolean;
   /** Calls under way; `close` ends them. */
   readonly #calls = new LinkedList<Cancellation>();
@@ -46,20 +60,19 @@ export class LeaseSource {
     keys: ResourceKeys,
     telemetry: Telemetry,
   ) {
-    this.keys = keys;
+    this.clock = clock;
+    this.timers = leaseTimers ?? timers;
+    this.random = random;
+    this.terms = terms;
+    this.coordinator = coordinator;
+    this.telemetry = telemetry;
+    this.held = new HeldLeases(clock, timers);
+    this.renewals = new TimerCoalescer(clock, timers, (leases, onDone) => {
+      const due = leases.map((lease) => lease.takeRenewal()).filter((one) => one !== undefined);
+      coordinator.renew(due, onDone);
+    });
+    this.#keys = keys;
     this.#hasCluster = coordinator.nodes.some(({ isCluster }) => isCluster);
-    this.parts = {
-      ...{ terms, coordinator, telemetry, clock, timers: leaseTimers ?? timers, random },
-      held: new HeldLeases(clock, timers),
-      renewals: new TimerCoalescer(clock, timers, (leases, onDone) => {
-        const due = leases.map((lease) => lease.takeRenewal()).filter((one) => one !== undefined);
-        coordinator.renew(due, onDone);
-      }),
-    };
-  }
-
-  get held(): HeldLeases {
-    return this.parts.held;
   }
 
   /** How many calls for a lease are under way. */
@@ -112,13 +125,13 @@ export class LeaseSource {
   ): Promise<Lease> {
     const cancellation = this.begin(signal);
     try {
-      const { hearsAcquisitions } = this.parts.telemetry;
+      const { hearsAcquisitions } = this.telemetry;
       const grant = await (hearsAcquisitions
         ? this.#grantHeard(names, kind, call, cancellation, extras)
         : this.#grant(this.#terms(names, kind, call, extras.observer), cancellation, extras));
       return this.#lease(grant, names, call);
     } catch (error) {
-      if (RedlockError.is(error)) this.parts.telemetry.counts.notGranted(error.code);
+      if (RedlockError.is(error)) this.telemetry.counts.notGranted(error.code);
       throw error;
     } finally {
       this.end(cancellation);
@@ -131,6 +144,23 @@ export class LeaseSource {
     throw new Error('a writer gets the lease of a writer');
   }
 
+  notesOf(name: string, kind: NoteKind): Notes {
+    return new Notes(this.coordinator, name, this.#keys.noteOf(name, kind));
+  }
+
+  async inspect(name: string): Promise<Inspection> {
+    return readInspection(
+      name,
+      await this.#survey(inspection(this.#keys.keyOf(name))),
+      this.coordinator.nodes,
+    );
+  }
+
+  async inspectShared(name: string): Promise<SharedInspection> {
+    const answers = await this.#survey(sharedInspection(this.#keys.keyOf(name)));
+    return readShared(name, answers, this.coordinator.nodes);
+  }
+
   /** Ends the calls under way, and waits for holders to stop. @returns how many leases are left to run out */
   async close(terms: ResolvedClose): Promise<number> {
     this.#isClosing = true;
@@ -138,11 +168,17 @@ export class LeaseSource {
     return this.held.drain(terms);
   }
 
+  /** @throws RedlockError `CLOSED` */
+  #survey(request: Request): Promise<readonly SurveyAnswer[]> {
+    this.assertOpen();
+    return this.coordinator.survey(request, this.coordinator.nodeTimeoutFor(this.terms));
+  }
+
   /** Asks the masters. Rejects with a `RedlockError` if it ends without a grant. */
   #grant(terms: AcquisitionTerms, cancellation: Cancellation, { adopted }: Extras): Promise<Grant> {
     return adopted === undefined
-      ? this.parts.coordinator.acquire(terms, cancellation)
-      : this.parts.coordinator.adopt(terms, adopted, cancellation);
+      ? this.coordinator.acquire(terms, cancellation)
+      : this.coordinator.adopt(terms, adopted, cancellation);
   }
 
   /** The same, and reports it to the instance's listeners. */
@@ -154,7 +190,7 @@ export class LeaseSource {
     extras: Extras,
   ): Promise<Grant> {
     const { by, ttlMs, waitMs } = call;
-    return this.parts.telemetry.acquire({ resources, kind, by, ttlMs, waitMs }, (heard) => {
+    return this.telemetry.acquire({ resources, kind, by, ttlMs, waitMs }, (heard) => {
       const observer = extras.observer === undefined ? heard : new BothObservers(heard, extras.observer);
       return this.#grant(this.#terms(resources, kind, call, observer), cancellation, extras);
     });
@@ -163,9 +199,9 @@ export class LeaseSource {
   /** The lease on a grant. @throws RedlockError `CLOSED` */
   #lease(grant: Grant, names: readonly string[], call: CallTerms): Lease {
     const Held = grant.kind.name === 'write' ? WriteLease : Lease;
-    const lease = new Held(this.parts, grant, names, call);
+    const lease = new Held(this, grant, names, call);
     this.held.add(lease);
-    this.parts.telemetry.counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
+    this.telemetry.counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
     if (!this.#isClosing) return lease;
     void lease.release(); // closed in this very turn: nobody works under it yet
     throw closedError();
@@ -180,7 +216,7 @@ export class LeaseSource {
     const { handOver, maxDelayMs, minDelayMs, nodeTimeoutMs, ttlMs, waitMs } = call;
     return {
       resources,
-      scope: this.keys.scopeOf(resources, kind, call.fencing),
+      scope: this.#keys.scopeOf(resources, kind, call.fencing),
       ttlMs,
       waitMs,
       nodeTimeoutMs,

@@ -1,5 +1,4 @@
 /** The facade: checks arguments, resolves options, and wires the rest. Leases come from `lease-source.ts`. */
-import { coordinationOf, lockBackendOf } from './backends.js';
 import type { Master } from './redis/connect.js';
 import { Coordinator } from './coordinator/coordinator.js';
 import { nullIfTaken } from './runtime/errors.js';
@@ -255,7 +254,7 @@ export class Redlock extends Emitter<RedlockEvents> {
   mutex(name: string, options?: PlainMutexOptions): Mutex;
   mutex(name: string, options?: MutexOptions): AnyMutex;
   mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex | ReentrantMutex {
-    const mutex = mutexOf(lockBackendOf(this.#source), this.#keys.one(name), options);
+    const mutex = mutexOf(this.#source, this.#keys.one(name), options);
     return options.reentrant === true ? reentrantOf(mutex, this.#reentrance) : mutex;
   }
 
@@ -270,7 +269,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   readWriteLock(name: string): ReadWriteLock {
-    return readWriteLockOf(lockBackendOf(this.#source), this.#keys.one(name));
+    return readWriteLockOf(this.#source, this.#keys.one(name));
   }
 
   /**
@@ -287,7 +286,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   semaphore(name: string, permits: number): Semaphore {
-    return semaphoreOf(lockBackendOf(this.#source), this.#keys.one(name), permits);
+    return semaphoreOf(this.#source, this.#keys.one(name), permits);
   }
 
   /**
@@ -303,7 +302,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    */
   election(name: string, options: ElectionOptions = NO_OPTIONS): Election {
     const ofInstance = { instance: this, seen: this.#seenLeaders };
-    return electionOf(coordinationOf(this.#source), ofInstance, this.#keys.one(name), options);
+    return electionOf(this.#source, ofInstance, this.#keys.one(name), options);
   }
 
   /**
@@ -319,7 +318,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   async job<T>(name: string, options: JobOptions, routine: JobRoutine<T>): Promise<Job<T>> {
-    return jobOf(coordinationOf(this.#source), this.#keys.one(name), options, routine);
+    return jobOf(this.#source, this.#keys.one(name), options, routine);
   }
 
   /**
@@ -342,7 +341,7 @@ export class Redlock extends Emitter<RedlockEvents> {
     routine: JobRoutine<T>,
     options: RunOnceOptions = NO_OPTIONS,
   ): Promise<JobResult<T>> {
-    return runOnceOf(coordinationOf(this.#source), this.#keys.one(name), forMs, routine, options);
+    return runOnceOf(this.#source, this.#keys.one(name), forMs, routine, options);
   }
 
   /**
@@ -351,7 +350,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * @throws RedlockError `CLOSED`, `INVALID_ARGUMENT`
    */
   async inspect(resource: string): Promise<Inspection> {
-    return lockBackendOf(this.#source).inspect(this.#keys.one(resource));
+    return this.#source.inspect(this.#keys.one(resource));
   }
 
   /**

@@ -7,6 +7,7 @@ import type { Coordination } from '../lease/coordination.js';
 import { NO_OPTIONS } from '../input/options.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 import type { Notes } from '../lease/notes.js';
+import { MUTEX } from '../protocol/scope.js';
 import { Outages } from '../lease/outages.js';
 import { Lead, type OnOutage } from './lead.js';
 import { type LeaderReading, readLeader, type SeenLeaders } from './leaders.js';
@@ -97,9 +98,10 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
     signal: AbortSignal | undefined,
     onOutage?: OnOutage,
   ): Promise<Leadership> {
-    const outages = onOutage && this.#outages(call, onOutage);
-    const lease = await this.#coordination.acquire(this.name, call, signal, outages);
-    const leadership = new Leadership(this.#coordination, lease, this.#notes, call, value);
+    const coordination = this.#coordination;
+    const observer = onOutage && new Outages(coordination, this.name, call.ttlMs, onOutage);
+    const lease = await coordination.acquire([this.name], MUTEX, call, signal, { observer });
+    const leadership = new Leadership(coordination, lease, this.#notes, call, value);
     await leadership.write();
     try {
       leadership.assertHeld();
@@ -111,15 +113,10 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
     return leadership;
   }
 
-  #outages({ ttlMs }: CallTerms, onOutage: OnOutage): Outages {
-    const { clock, coordinator } = this.#coordination;
-    return new Outages({ coordinator, clock, name: this.name, ttlMs }, onOutage);
-  }
-
   async #read(): Promise<LeaderReading> {
     const { coordinator } = this.#coordination;
     const reading = readLeader(
-      await this.#notes.read(this.#coordination.nodeTimeoutFor(this.#terms)),
+      await this.#notes.read(coordinator.nodeTimeoutFor(this.#terms)),
       coordinator.quorum,
     );
     if (reading.kind !== 'leader') return reading;

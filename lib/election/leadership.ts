@@ -112,7 +112,7 @@ export class Leadership implements PublicLeadership {
 
   /** Runs a routine while it leads, and then resigns. */
   run<T>(routine: () => Promise<T> | T): Promise<T> {
-    return this.#coordination.run(this.#lease, this, routine);
+    return this.#coordination.held.during(this.#lease, this, routine);
   }
 
   /** Writes the value now, and repeatedly until the end. @returns the error if no quorum has taken it this time */
@@ -126,7 +126,7 @@ export class Leadership implements PublicLeadership {
   }
 
   get #nodeTimeoutMs(): number {
-    return this.#coordination.nodeTimeoutFor(this.#call);
+    return this.#coordination.coordinator.nodeTimeoutFor(this.#call);
   }
 
   #rewriteIn(delayMs: number): void {

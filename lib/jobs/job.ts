@@ -24,6 +24,7 @@ import { type Ended, type Task, Work } from './work.js';
 import { Outages } from '../lease/outages.js';
 import type { Answers } from '../protocol/tally.js';
 import type { Decision } from '../protocol/quorum.js';
+import { MUTEX } from '../protocol/scope.js';
 
 const JOB_EVENT_NAMES: readonly (keyof JobEvents<unknown>)[] = [
   ...(['scheduled', 'started', 'done', 'failed', 'skipped', 'missed', 'otherSchedule'] as const),
@@ -71,9 +72,9 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
 
   async run(options: RunOptions = NO_OPTIONS): Promise<JobResult<T>> {
     const call = resolveRun(options, this.#task.call, this.#coordination.terms);
-    const lease = await nullIfTaken(this.#coordination.acquire(this.name, call, options.signal));
+    const lease = await nullIfTaken(this.#coordination.acquire([this.name], MUTEX, call, options.signal));
     if (lease === null) return { executed: false, reason: 'running' };
-    return this.#coordination.run(lease, lease, () => this.#work.now(lease));
+    return this.#coordination.held.during(lease, lease, () => this.#work.now(lease));
   }
 
   async stop(): Promise<void> {
@@ -153,12 +154,12 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
   }
 
   async #claim(pursuit: Pursuit, failure: RedlockError | undefined): Promise<Ended> {
-    const { clock, coordinator } = this.#coordination;
     const { call } = this.#task;
-    const waiting = { coordinator, clock, name: this.name, ttlMs: call.ttlMs };
-    const meanwhile = new Meanwhile(waiting, this.#time);
-    const lease = await this.#coordination.acquire(this.name, call, this.#stopping.signal, meanwhile);
-    return this.#coordination.run(lease, lease, () => {
+    const meanwhile = new Meanwhile(this.#coordination, this.name, call.ttlMs, this.#time);
+    const { signal } = this.#stopping;
+    const extras = { observer: meanwhile };
+    const lease = await this.#coordination.acquire([this.name], MUTEX, call, signal, extras);
+    return this.#coordination.held.during(lease, lease, () => {
       const { elsewhereMs, latest: outage = failure } = meanwhile;
       return this.#work.under(lease, { ...pursuit, elsewhereMs, outage });
     });
@@ -211,8 +212,8 @@ class Meanwhile extends Outages {
   readonly #time: MastersTime;
   #elsewhereMs = 0;
 
-  constructor(waiting: ConstructorParameters<typeof Outages>[0], time: MastersTime) {
-    super(waiting);
+  constructor(coordination: Coordination, name: string, ttlMs: number, time: MastersTime) {
+    super(coordination, name, ttlMs);
     this.#time = time;
   }
 

@@ -121,7 +121,7 @@ export class RecordUnderLease {
   }
 
   get #nodeTimeoutMs(): number {
-    return this.#coordination.nodeTimeoutFor(this.#call);
+    return this.#coordination.coordinator.nodeTimeoutFor(this.#call);
   }
 
   async #again<T>(attempt: () => Promise<T | RedlockError>): Promise<T> {

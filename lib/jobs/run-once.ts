@@ -6,6 +6,7 @@ import { dateAt } from './date.js';
 import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js';
 import type { Coordination } from '../lease/coordination.js';
 import type { Lease } from '../lease/public.js';
+import { MUTEX } from '../protocol/scope.js';
 import { runOnceLifeMs, resolveRunOnce } from './options.js';
 import type { JobResult, JobRoutine, RunOnceOptions } from './public.js';
 import { nextNotBeforeMs, notBeforeMs, type Read, RecordUnderLease } from './record.js';
@@ -20,11 +21,11 @@ export async function runOnceOf<T>(
 ): Promise<JobResult<T>> {
   const call = resolveRunOnce(forMs, options, coordination.terms);
   if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
-  const lease = await nullIfTaken(coordination.acquire(name, call, options.signal));
+  const lease = await nullIfTaken(coordination.acquire([name], MUTEX, call, options.signal));
   if (lease === null) return { executed: false, reason: 'running' };
   const notes = coordination.notesOf(name, 'record');
   const record = new RecordUnderLease(coordination, lease, notes, call, () => runOnceLifeMs(forMs));
-  return coordination.run(lease, lease, () => runUnder(name, lease, record, forMs, routine));
+  return coordination.held.during(lease, lease, () => runUnder(name, lease, record, forMs, routine));
 }
 
 async function runUnder<T>(

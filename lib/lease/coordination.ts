@@ -1,10 +1,13 @@
-/** The parts of an instance, and what elections and jobs need of it. */
+/** The parts of an instance, and what locks, elections and jobs need of it. */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
+import type { Kind } from '../protocol/scope.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 import type { HeldLeases } from './held-leases.js';
 import type { Lease as OwnLease } from './lease.js';
-import type { Lease } from './public.js';
+import type { Inspection } from './inspection.js';
+import type { Lease, WriteLease } from './public.js';
+import type { SharedInspection } from './shared-inspection.js';
 import type { Notes } from './notes.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
@@ -27,24 +30,20 @@ export interface InstanceParts extends Runtime {
   readonly renewals: TimerCoalescer<OwnLease>;
 }
 
-/** What elections and jobs need of it. */
-export interface Coordination extends Omit<InstanceParts, 'telemetry' | 'held' | 'renewals'> {
-  /** The node timeout of what begins now, for leases of that ttl. */
-  nodeTimeoutFor(call: CallTerms): number;
+/** What locks, elections and jobs need of it. */
+export interface Coordination extends Omit<InstanceParts, 'telemetry' | 'renewals'> {
   notesOf(name: string, kind: NoteKind): Notes;
-  /** @param observer  follows the acquisition, in addition to the instance's listeners */
+  /** @param extras  `observer` follows the acquisition, in addition to the instance's listeners */
   acquire(
-    name: string,
+    names: readonly string[],
+    kind: Kind,
     call: CallTerms,
     signal: AbortSignal | undefined,
-    observer?: AcquisitionObserver,
+    extras?: { readonly observer?: AcquisitionObserver | undefined },
   ): Promise<Lease>;
-  /** Runs a routine under a lease, and then releases `given`. */
-  run<Given extends { release(): Promise<void> }, T>(
-    lease: Lease,
-    given: Given,
-    routine: (given: Given) => Promise<T> | T,
-  ): Promise<T>;
+  acquireToWrite(name: string, call: CallTerms, signal: AbortSignal | undefined): Promise<WriteLease>;
+  inspect(name: string): Promise<Inspection>;
+  inspectShared(name: string): Promise<SharedInspection>;
   /** A wait that `close` and the signal end. @throws RedlockError `CLOSED` */
   begin(signal: AbortSignal | undefined): Cancellation;
   end(cancellation: Cancellation): void;

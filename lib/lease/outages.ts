@@ -4,47 +4,47 @@
  *
  * Such failures less than a ttl apart are one outage, which is reported once.
  */
-import type { Coordinator } from '../coordinator/coordinator.js';
+import type { Coordination } from './coordination.js';
 import type { Decision } from '../protocol/quorum.js';
 import { type Answers, tallyOf } from '../protocol/tally.js';
 import { failureOf, roundError } from '../quorum/failure.js';
-import type { Clock } from '../runtime/clock.js';
 import { NOT_ASKED } from '../redis/server-errors.js';
 import type { NodeOutcome, RedlockError } from '../runtime/errors.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
 
-/** What an outage is about. */
-interface Waiting {
-  readonly coordinator: Coordinator;
-  readonly clock: Clock;
-  readonly name: string;
-  readonly ttlMs: number;
-}
-
 export class Outages implements AcquisitionObserver {
   /** The error that began the latest outage; undefined before the first. */
   latest: RedlockError | undefined;
-  readonly #waiting: Waiting;
+  readonly #coordination: Coordination;
+  readonly #name: string;
+  readonly #ttlMs: number;
   readonly #onOutage: (error: RedlockError) => void;
   readonly #startedAtMs: number;
   #refusedAtMs = -Infinity;
 
-  constructor(waiting: Waiting, onOutage: (error: RedlockError) => void = () => undefined) {
-    this.#waiting = waiting;
+  constructor(
+    coordination: Coordination,
+    name: string,
+    ttlMs: number,
+    onOutage: (error: RedlockError) => void = () => undefined,
+  ) {
+    this.#coordination = coordination;
+    this.#name = name;
+    this.#ttlMs = ttlMs;
     this.#onOutage = onOutage;
-    this.#startedAtMs = waiting.clock.earliest();
+    this.#startedAtMs = coordination.clock.earliest();
   }
 
   refused(attempts: number, answers: Answers, decision: Decision): void {
-    const { clock, coordinator, name, ttlMs } = this.#waiting;
+    const { clock, coordinator } = this.#coordination;
     const { nodes, quorum } = coordinator;
     const missing = tallyOf(answers, nodes).filter(isMissing);
     if (nodes.length - missing.length >= quorum) return;
     const nowMs = clock.earliest();
-    const isSame = nowMs - this.#refusedAtMs < ttlMs;
+    const isSame = nowMs - this.#refusedAtMs < this.#ttlMs;
     this.#refusedAtMs = nowMs;
     if (isSame) return;
-    const context = { resources: [name], attempts, elapsedMs: Math.round(nowMs - this.#startedAtMs) };
+    const context = { resources: [this.#name], attempts, elapsedMs: Math.round(nowMs - this.#startedAtMs) };
     this.latest = roundError(failureOf(decision), answers, nodes, context);
     this.#onOutage(this.latest);
   }

@@ -3,6 +3,8 @@
  * same coordinator.
  */
 import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js';
+import type { Coordination } from '../lease/coordination.js';
+import type { HeldLeases } from '../lease/held-leases.js';
 import type { Inspection } from '../lease/inspection.js';
 import type { Lease, WriteLease } from '../lease/public.js';
 import type { SharedInspection } from '../lease/shared-inspection.js';
@@ -12,14 +14,13 @@ import {
   CALL_NAMES,
   type LossOptions,
   NO_OPTIONS,
-  type OnLoss,
   or,
   resolveCall,
   resolveOnLoss,
   type TryAcquireOptions,
 } from '../input/options.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
-import { type Kind, MOST_PERMITS, MUTEX, READ } from '../protocol/scope.js';
+import { MOST_PERMITS, MUTEX, READ } from '../protocol/scope.js';
 import { argumentsOfUsing } from '../input/given.js';
 
 /** A lock of any kind: the methods that all locks have. */
@@ -110,29 +111,12 @@ export interface Semaphore extends Lockable<Lease, SharedInspection, PermitOptio
   readonly permits: number;
 }
 
-type RunUnder = <Held extends Lease, T>(
-  lease: Held,
-  routine: (lease: Held) => Promise<T> | T,
-  onLoss: OnLoss,
-) => Promise<T>;
-
-/** What locks need from their instance. */
-export interface LockBackend {
-  readonly terms: InstanceTerms;
-  /** Runs a routine under a lease, and releases it. */
-  readonly run: RunUnder;
-  acquire(name: string, kind: Kind, call: CallTerms, signal: AbortSignal | undefined): Promise<Lease>;
-  acquireToWrite(name: string, call: CallTerms, signal: AbortSignal | undefined): Promise<WriteLease>;
-  inspect(name: string): Promise<Inspection>;
-  inspectShared(name: string): Promise<SharedInspection>;
-}
-
 /** How a lock differs from others. */
 interface LockVariant<Held, Seen, Options> {
   readonly names: readonly string[];
   readonly tryNames: readonly string[];
   readonly defaults: InstanceTerms;
-  readonly run: RunUnder;
+  readonly held: HeldLeases;
   /** Checks the options that only this kind of lock has, and asks the masters. */
   acquire(options: Options, call: CallTerms, signal: AbortSignal | undefined): Promise<Held>;
   inspect(): Promise<Seen>;
@@ -184,7 +168,7 @@ class Lock<
       renew,
       by: 'using',
     }));
-    return this.#variant.run(lease, routine, onLoss);
+    return this.#variant.held.run(lease, lease, routine, onLoss);
   }
 
   inspect(): Promise<Seen> {
@@ -203,18 +187,18 @@ class Lock<
   }
 }
 
-export function mutexOf(backend: LockBackend, name: string, options: MutexOptions): Mutex {
+export function mutexOf(coordination: Coordination, name: string, options: MutexOptions): Mutex {
   checkNames('options', options, ['fair', 'reentrant']);
   const { reentrant = false, ...rest } = options;
   if (typeof reentrant !== 'boolean') throw invalidArgument('reentrant', reentrant, 'true or false');
-  const { fair } = resolveCall(rest, ['fair'], backend.terms);
+  const { fair } = resolveCall(rest, ['fair'], coordination.terms);
   return new Lock(name, {
     names: CALL_NAMES.acquire,
     tryNames: CALL_NAMES.tryAcquire,
-    defaults: { ...backend.terms, fair },
-    run: backend.run,
-    acquire: (_options: AcquireOptions, call, signal) => backend.acquire(name, MUTEX, call, signal),
-    inspect: () => backend.inspect(name),
+    defaults: { ...coordination.terms, fair },
+    held: coordination.held,
+    acquire: (_options: AcquireOptions, call, signal) => coordination.acquire([name], MUTEX, call, signal),
+    inspect: () => coordination.inspect(name),
   });
 }
 
@@ -223,24 +207,24 @@ const WITHOUT_FENCING = {
   tryAcquire: CALL_NAMES.tryAcquire.filter((option) => option !== 'fencing'),
 } as const;
 
-export function readWriteLockOf(backend: LockBackend, name: string): ReadWriteLock {
-  const inspect = (): Promise<SharedInspection> => backend.inspectShared(name);
+export function readWriteLockOf(coordination: Coordination, name: string): ReadWriteLock {
+  const inspect = (): Promise<SharedInspection> => coordination.inspectShared(name);
   const read: ReadLock = new Lock(name, {
     names: WITHOUT_FENCING.acquire,
     tryNames: WITHOUT_FENCING.tryAcquire,
-    defaults: backend.terms,
-    run: backend.run,
-    acquire: (_options: AcquireOptions, call, signal) => backend.acquire(name, READ, call, signal),
+    defaults: coordination.terms,
+    held: coordination.held,
+    acquire: (_options: AcquireOptions, call, signal) => coordination.acquire([name], READ, call, signal),
     inspect,
   });
   const write: WriteLock = new Lock(name, {
     names: [...CALL_NAMES.acquire, 'from'],
     tryNames: [...CALL_NAMES.tryAcquire, 'from'],
-    defaults: backend.terms,
-    run: backend.run,
+    defaults: coordination.terms,
+    held: coordination.held,
     acquire: async (options: AcquireOptions, call, signal) => {
       refuseUpgrade(options);
-      return backend.acquireToWrite(name, call, signal);
+      return coordination.acquireToWrite(name, call, signal);
     },
     inspect,
   });
@@ -256,18 +240,18 @@ function refuseUpgrade(options: object): void {
   throw new RedlockError('INVALID_ARGUMENT', text);
 }
 
-export function semaphoreOf(backend: LockBackend, name: string, permits: number): Semaphore {
+export function semaphoreOf(coordination: Coordination, name: string, permits: number): Semaphore {
   checkPermits(permits, MOST_PERMITS);
   const lock = new Lock<Lease, SharedInspection, PermitOptions, TryPermitOptions>(name, {
     names: [...WITHOUT_FENCING.acquire, 'permits'],
     tryNames: [...WITHOUT_FENCING.tryAcquire, 'permits'],
-    defaults: backend.terms,
-    run: backend.run,
+    defaults: coordination.terms,
+    held: coordination.held,
     acquire: async ({ permits: wanted = 1 }, call, signal) => {
       checkPermits(wanted, permits);
-      return backend.acquire(name, { name: 'semaphore', permits, wanted, slots: '' }, call, signal);
+      return coordination.acquire([name], { name: 'semaphore', permits, wanted, slots: '' }, call, signal);
     },
-    inspect: () => backend.inspectShared(name),
+    inspect: () => coordination.inspectShared(name),
   });
   return Object.assign(lock, { permits });
 }

@@ -119,13 +119,17 @@ async function started(
       survey: (asked: Request) => Promise.resolve(one.answers(asked)),
     });
   if (claim !== undefined)
-    coordination.acquire = async (_name, _call, signal, observer) => {
+    coordination.acquire = async (_names, _kind, _call, signal, extras) => {
       const ended = new Promise((_resolve, reject) =>
         signal?.addEventListener('abort', () => reject(new RedlockError('ABORTED', 'it was ended'))),
       );
       const brought = await Promise.race([claim(++claims, one), ended]);
       if (brought === 'outage')
-        observer?.refused(1, { outcomes: each(0).map(() => unknown(new Error('silent'))) }, 'unknown');
+        extras?.observer?.refused(
+          1,
+          { outcomes: each(0).map(() => unknown(new Error('silent'))) },
+          'unknown',
+        );
       return one.lease;
     };
   const job = await jobOf(coordination, 'j', options, (run) => {

@@ -75,7 +75,8 @@ function recordBench(
       if (isLost) throw failure('LOCK_LOST');
     },
   };
-  const coordination = { clock: time, timers: time, nodeTimeoutFor: () => NODE_TIMEOUT_MS };
+  const coordinator = { nodeTimeoutFor: () => NODE_TIMEOUT_MS };
+  const coordination = { clock: time, timers: time, coordinator };
   const record = new RecordUnderLease(
     coordination as unknown as Coordination, // a record needs no more of these three
     lease as unknown as Lease,

@@ -3,6 +3,7 @@ import type { Coordinator } from '../../lib/coordinator/coordinator.js';
 import { resolveOptions } from '../../lib/input/options.js';
 import type { InstanceTerms } from '../../lib/protocol/terms.js';
 import type { Coordination } from '../../lib/lease/coordination.js';
+import { HeldLeases } from '../../lib/lease/held-leases.js';
 import { Notes } from '../../lib/lease/notes.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
@@ -63,6 +64,9 @@ function fakeLease(): FakeLease {
   return lease as unknown as FakeLease; // the rest is not asked for
 }
 
+/** Elections and jobs ask for none of it. */
+const unasked = (): Promise<never> => Promise.reject(new Error('it is not asked'));
+
 export class FakeCoordination implements Coordination {
   readonly time = new FakeTime();
   readonly clock = this.time;
@@ -70,6 +74,7 @@ export class FakeCoordination implements Coordination {
   readonly random = new FakeRandom();
   readonly terms: InstanceTerms = resolveOptions({ ttlMs: 3_000 });
   readonly coordinator: Coordinator;
+  readonly held = new HeldLeases(this.time, this.time);
   readonly lease = fakeLease();
   /** Requests that were sent, each with the number of answers that were awaited. */
   readonly sent: { readonly request: Request; readonly awaited: number }[] = [];
@@ -97,27 +102,15 @@ export class FakeCoordination implements Coordination {
       .map(({ request }) => request.command.args.slice(1).join(' '));
   }
 
-  nodeTimeoutFor(): number {
-    return NODE_TIMEOUT_MS;
-  }
-
   notesOf(name: string): Notes {
     return new Notes(this.coordinator, name, PLACE);
   }
 
   acquire: Coordination['acquire'] = () => this.acquiring();
 
-  async run<Given extends { release(): Promise<void> }, T>(
-    _lease: Lease,
-    given: Given,
-    routine: (given: Given) => Promise<T> | T,
-  ): Promise<T> {
-    try {
-      return await routine(given);
-    } finally {
-      await given.release();
-    }
-  }
+  acquireToWrite = unasked;
+  inspect = unasked;
+  inspectShared = unasked;
 
   begin(signal: AbortSignal | undefined): Cancellation {
     const cancellation = new Cancellation(signal);
