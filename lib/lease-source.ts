@@ -9,7 +9,7 @@ import type { Environment } from './redis/environment.js';
 import { closedError, RedlockError } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
 import { HeldLeases } from './lease/held-leases.js';
-import type { Coordination, InstanceParts, NoteKind } from './lease/coordination.js';
+import type { Coordination, NoteKind } from './lease/coordination.js';
 import { type Inspection, readInspection } from './lease/inspection.js';
 import { Notes } from './lease/notes.js';
 import { readShared, type SharedInspection } from './lease/shared-inspection.js';
@@ -37,7 +37,7 @@ interface Extras {
 
 const NO_EXTRAS: Extras = Object.freeze({});
 
-export class LeaseSource implements InstanceParts, Coordination {
+export class LeaseSource implements Coordination {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;

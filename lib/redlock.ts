@@ -301,8 +301,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   election(name: string, options: ElectionOptions = NO_OPTIONS): Election {
-    const ofInstance = { instance: this, seen: this.#seenLeaders };
-    return electionOf(this.#source, ofInstance, this.#keys.one(name), options);
+    return electionOf(this.#source, this.#seenLeaders, this.#keys.one(name), options);
   }
 
   /**

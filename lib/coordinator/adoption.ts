@@ -3,7 +3,7 @@
  * holds the token, nobody else can have held the lock since it was granted.
  */
 import type { Cancellation } from '../runtime/cancellation.js';
-import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js';
+import type { AcquisitionTerms } from './acquisition-terms.js';
 import type { Extensions } from './extensions.js';
 import { Backoff } from '../quorum/backoff.js';
 import { cancelledError, failureOf, isHopeless, lossError, roundError } from '../quorum/failure.js';
@@ -23,22 +23,17 @@ export interface Adopted {
   readonly isInFlight: boolean;
 }
 
-export interface Adoption {
-  readonly terms: AcquisitionTerms;
-  readonly held: Adopted;
-  readonly cancellation: Cancellation;
-}
-
 /** Tries until a quorum has extended it in time or has refused. Rejects with a `RedlockError`. */
 export async function adopt(
-  parts: CoordinatorParts,
   extensions: Extensions,
-  { terms, held, cancellation }: Adoption,
+  terms: AcquisitionTerms,
+  held: Adopted,
+  cancellation: Cancellation,
 ): Promise<Grant> {
-  const { clock, driftFactor, nodes } = parts;
+  const { clock, driftFactor, nodes } = extensions.parts;
   const { ttlMs, resources } = terms;
   const { token, fence } = held;
-  const backoff = new Backoff(parts, terms, cancellation);
+  const backoff = new Backoff(extensions.parts, terms, cancellation);
   for (;;) {
     const grant = new Grant(terms.scope, token, fence, nodes);
     const request = extension(grant, token, { ttlMs, mayCreate: false });

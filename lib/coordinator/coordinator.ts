@@ -20,7 +20,7 @@ import { quorumOf } from '../protocol/quorum.js';
 import type { Answers } from '../protocol/tally.js';
 import { isOurs } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
-import { inspection, release, releaseQueued, type Request, undo, undoQueued } from '../protocol/request.js';
+import { release, releaseQueued, type Request, undo, undoQueued } from '../protocol/request.js';
 import { taking } from '../protocol/lone-requests.js';
 import { Subscriptions } from '../queue/subscriptions.js';
 import { type SurveyAnswer, survey, type SurveyHooks } from '../quorum/survey.js';
@@ -129,7 +129,7 @@ export class Coordinator {
 
   /** Takes over a lease of another process. Rejects with a `RedlockError`. */
   async adopt(terms: AcquisitionTerms, held: Adopted, cancellation: Cancellation): Promise<Grant> {
-    const grant = await adopt(this.#parts, this.#extensions, { terms, held, cancellation });
+    const grant = await adopt(this.#extensions, terms, held, cancellation);
     if (held.isInFlight) this.#inFlight.add(grant);
     return grant;
   }
@@ -234,11 +234,6 @@ export class Coordinator {
       this.#forget(grant);
     });
     this.#givenAway.add(timer);
-  }
-
-  /** Asks every master what a key holds; each has the node timeout to answer. The result is by the master's index. */
-  inspect(key: string, nodeTimeoutMs: number): Promise<readonly SurveyAnswer[]> {
-    return this.survey(inspection(key), nodeTimeoutMs);
   }
 
   /** Asks every master the same; each has the node timeout to answer. The result is by the master's index. */

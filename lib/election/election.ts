@@ -25,13 +25,6 @@ import type {
   ObserveOptions,
 } from './public.js';
 
-/** What all elections of an instance share. */
-interface OfInstance {
-  /** The `Redlock`. */
-  readonly instance: object;
-  readonly seen: SeenLeaders;
-}
-
 const EVENT_NAMES = ['leading', 'ended', 'failed'] as const;
 
 class Election extends Emitter<ElectionEvents> implements PublicElection {
@@ -41,14 +34,8 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
   readonly #terms: InstanceTerms;
   readonly #notes: Notes;
   readonly #seen: SeenLeaders;
-  readonly #instance: object;
 
-  constructor(
-    coordination: Coordination,
-    { instance, seen }: OfInstance,
-    name: string,
-    terms: InstanceTerms,
-  ) {
+  constructor(coordination: Coordination, seen: SeenLeaders, name: string, terms: InstanceTerms) {
     const events = new EventHub<ElectionEvents>();
     super(events, EVENT_NAMES);
     this.name = name;
@@ -57,7 +44,6 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
     this.#terms = terms;
     this.#notes = coordination.notesOf(name, 'value');
     this.#seen = seen;
-    this.#instance = instance;
   }
 
   async campaign(value = '', options: CampaignOptions = NO_OPTIONS): Promise<Leadership> {
@@ -84,7 +70,7 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
     if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
     const candidate = {
       ...resolveLead(options),
-      ...{ instance: this.#instance, name: this.name, ttlMs: this.#terms.ttlMs, events: this.#events },
+      ...{ name: this.name, ttlMs: this.#terms.ttlMs, events: this.#events },
       campaign: (value: string, signal: AbortSignal | undefined, onOutage: OnOutage) =>
         this.#campaign(value, this.#terms, signal, onOutage),
     };
@@ -138,9 +124,9 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
 /** @throws RedlockError `INVALID_ARGUMENT` */
 export function electionOf(
   coordination: Coordination,
-  ofInstance: OfInstance,
+  seen: SeenLeaders,
   name: string,
   options: ElectionOptions,
 ): PublicElection {
-  return new Election(coordination, ofInstance, name, resolveElection(options, coordination.terms));
+  return new Election(coordination, seen, name, resolveElection(options, coordination.terms));
 }

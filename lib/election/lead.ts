@@ -9,7 +9,6 @@ import { type NodeOutcome, RedlockError, type RedlockErrorCode } from '../runtim
 import type { Leadership } from './leadership.js';
 import type { ResolvedLead } from './options.js';
 import type { ElectionEvents, LeadRoutine } from './public.js';
-import type { Clock } from '../runtime/clock.js';
 import { LEAD, type LeadMessage } from '../telemetry/channels.js';
 
 /** How a routine of `lead` ended. */
@@ -22,14 +21,15 @@ const RETURNED: LeadEnd = Object.freeze({ kind: 'returned', reason: undefined, e
 
 /** Runs the routine, within the stores that tracers have bound. `run` never rejects. */
 async function tracedLead(
-  { instance, name }: Candidate,
+  { clock, telemetry }: Coordination,
+  name: string,
   fence: number,
-  clock: Clock,
   run: () => Promise<LeadEnd>,
 ): Promise<LeadEnd> {
   if (!LEAD.isHeard) return run();
   const beganAtMs = clock.earliest();
-  const message: LeadMessage = { redlock: instance, resources: [name], kind: 'mutex', fence, elapsedMs: 0 };
+  const redlock = telemetry.instance;
+  const message: LeadMessage = { redlock, resources: [name], kind: 'mutex', fence, elapsedMs: 0 };
   let end: LeadEnd = RETURNED;
   const traced = LEAD.trace(message, async () => {
     end = await run();
@@ -46,8 +46,7 @@ const WRONG: ReadonlySet<RedlockErrorCode> = new Set(['MISCONFIGURED', 'WRONG_KI
 
 /** One that wants to lead, with a value, until its signal aborts. */
 export interface Candidate extends ResolvedLead {
-  /** The `Redlock` and the election's name, for tracers. */
-  readonly instance: object;
+  /** The election's name, for tracers. */
   readonly name: string;
   readonly ttlMs: number;
   readonly events: EventHub<ElectionEvents>;
@@ -111,8 +110,8 @@ export class Lead {
   }
 
   async #lead(leadership: Leadership, cancellation: Cancellation): Promise<void> {
-    const { events } = this.#candidate;
-    const [{ fence }, { clock }] = [leadership, this.#coordination];
+    const { events, name } = this.#candidate;
+    const { fence } = leadership;
     // AbortSignal.any would keep something of each leadership at the caller's signal, on Node 20 and 22
     const either = new AbortController();
     const lost = (): void => either.abort(leadership.signal.reason);
@@ -123,7 +122,7 @@ export class Lead {
     };
     const leading = leadership.run(() => {
       events.tell('leading', { fence });
-      return tracedLead(this.#candidate, fence, clock, () => this.#runRoutine(leadership, either.signal));
+      return tracedLead(this.#coordination, name, fence, () => this.#runRoutine(leadership, either.signal));
     });
     const { kind, reason, error } = await cancellation.during(unwanted, leading);
     if (kind === 'failed') throw error;

@@ -30,8 +30,8 @@ export interface InstanceParts extends Runtime {
   readonly renewals: TimerCoalescer<OwnLease>;
 }
 
-/** What locks, elections and jobs need of it. */
-export interface Coordination extends Omit<InstanceParts, 'telemetry' | 'renewals'> {
+/** The same, and what locks, elections and jobs ask of an instance. */
+export interface Coordination extends InstanceParts {
   notesOf(name: string, kind: NoteKind): Notes;
   /** @param extras  `observer` follows the acquisition, in addition to the instance's listeners */
   acquire(

@@ -3,6 +3,7 @@ import { Cancellation } from '../../lib/runtime/cancellation.js';
 import { Coordinator } from '../../lib/coordinator/coordinator.js';
 import { Extension, type ExtensionEnd } from '../../lib/quorum/renewal-batch.js';
 import type { Grant } from '../../lib/quorum/grant.js';
+import { inspection } from '../../lib/protocol/request.js';
 import type { AcquisitionTerms } from '../../lib/coordinator/acquisition-terms.js';
 import { FakeRandom } from '../support/fake-cluster.js';
 import { kindsSentTo, plainScope } from '../support/commands.js';
@@ -160,12 +161,12 @@ describe('Coordinator', () => {
       expect([tookMs, time.pending]).to.deep.equal([50, 0]);
     });
 
-    it(`N=${nodes}: inspect asks all at once, settles with the node timeout, and leaves nothing behind`, async () => {
+    it(`N=${nodes}: a survey asks all at once, settles with the node timeout, and leaves nothing behind`, async () => {
       const { time, masters, coordinator } = bench(nodes);
       const [silent] = masters;
       if (silent === undefined) throw new Error('there is one at least');
       silent.manner = 'freeze';
-      const looking = coordinator.inspect('r', 50);
+      const looking = coordinator.survey(inspection('r'), 50);
       await time.advance(50);
       const kinds = (await looking).map(({ kind }) => kind);
       expect(kinds).to.deep.equal(masters.map((master) => (master === silent ? 'unknown' : 'answered')));

@@ -13,7 +13,6 @@ import { rejection } from '../support/rejection.js';
 
 interface Bench extends FakeCoordination {
   readonly election: Election;
-  readonly instance: object;
   /** The leader's fencing token that all masters name. */
   names: number;
   /** What happens while the value is written. */
@@ -23,9 +22,8 @@ interface Bench extends FakeCoordination {
 function bench(): Bench {
   const coordination = new FakeCoordination(3);
   for (const node of coordination.coordinator.nodes) Object.assign(node, { subscribe: () => undefined });
-  const instance = {};
-  const election = electionOf(coordination, { instance, seen: new SeenLeaders() }, 'boss', {});
-  const one: Bench = Object.assign(coordination, { election, instance, names: 5, onWrite: () => undefined });
+  const election = electionOf(coordination, new SeenLeaders(), 'boss', {});
+  const one: Bench = Object.assign(coordination, { election, names: 5, onWrite: () => undefined });
   coordination.answers = ({ command }) => {
     const isWrite = scriptOf(command)?.name === NOTE_WRITE.name;
     if (isWrite) one.onWrite();
@@ -86,7 +84,7 @@ describe('election: who leads', () => {
   });
 
   it('tracers of lead are told of which instance', async () => {
-    const { election, instance, time } = bench();
+    const { election, telemetry, time } = bench();
     const told: LeadMessage[] = [];
     const onStart = (message: unknown): void => void told.push(message as LeadMessage); // as it is documented
     const channel = tracingChannel('quorate:lead');
@@ -97,6 +95,6 @@ describe('election: who leads', () => {
     controller.abort();
     await time.advance(1_000);
     channel.unsubscribe({ start: onStart } as Parameters<typeof channel.subscribe>[0]);
-    expect(told[0]?.redlock).to.equal(instance);
+    expect(told[0]?.redlock).to.equal(telemetry.instance);
   });
 });

@@ -33,7 +33,7 @@ function leading(outcome: (nth: number) => Error | undefined, routine: LeadRouti
   const changes = changesOf(new Emitter(events, ['leading', 'ended', 'failed']));
   const controller = new AbortController();
   const candidate: Candidate = {
-    ...{ instance: {}, name: 'boss', ttlMs: TTL_MS, value: '', signal: controller.signal },
+    ...{ name: 'boss', ttlMs: TTL_MS, value: '', signal: controller.signal },
     events,
     campaign: () => {
       const nth = campaigns.push(coordination.time.now());

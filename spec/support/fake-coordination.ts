@@ -4,6 +4,7 @@ import { resolveOptions } from '../../lib/input/options.js';
 import type { InstanceTerms } from '../../lib/protocol/terms.js';
 import type { Coordination } from '../../lib/lease/coordination.js';
 import { HeldLeases } from '../../lib/lease/held-leases.js';
+import type { Lease as OwnLease } from '../../lib/lease/lease.js';
 import { Notes } from '../../lib/lease/notes.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
@@ -11,7 +12,10 @@ import type { Request } from '../../lib/protocol/request.js';
 import type { SurveyAnswer, SurveyHooks } from '../../lib/quorum/survey.js';
 import { NOT_AWAITED } from '../../lib/redis/server-errors.js';
 import { Cancellation } from '../../lib/runtime/cancellation.js';
+import { EventHub } from '../../lib/runtime/event-hub.js';
 import { RedlockError, type RedlockErrorCode } from '../../lib/runtime/errors.js';
+import { TimerCoalescer } from '../../lib/runtime/timer-coalescer.js';
+import { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { scriptOf } from '../../lib/testing/master/execution.js';
 import { FakeRandom } from './fake-cluster.js';
 import { FakeTime } from './fake-time.js';
@@ -75,6 +79,8 @@ export class FakeCoordination implements Coordination {
   readonly terms: InstanceTerms = resolveOptions({ ttlMs: 3_000 });
   readonly coordinator: Coordinator;
   readonly held = new HeldLeases(this.time, this.time);
+  readonly renewals = new TimerCoalescer<OwnLease>(this.time, this.time, () => undefined);
+  readonly telemetry = new Telemetry({}, [], this.time, new EventHub());
   readonly lease = fakeLease();
   /** Requests that were sent, each with the number of answers that were awaited. */
   readonly sent: { readonly request: Request; readonly awaited: number }[] = [];
