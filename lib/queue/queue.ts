@@ -9,16 +9,14 @@ import type { Departure, Waiter, Won, QueueParts, QueueWaitEnd } from './terms.j
 import { QueueVisit } from './queue-visit.js';
 import { LONGEST_LIFE_MS } from './queue-place.js';
 
-/** The call that waits: for what, and on which terms. */
-type Call = Omit<Waiter, 'token' | 'ticket' | 'untilMs'>;
-
 export class Queue {
   readonly #parts: QueueParts;
-  readonly #call: Call;
+  /** What is waited for, and on which terms. */
+  readonly #call: Omit<Waiter, 'token' | 'ticket' | 'untilMs'>;
   /** The visit of the attempt under way. */
   #visit: QueueVisit | undefined;
 
-  constructor(parts: QueueParts, call: Call) {
+  constructor(parts: QueueParts, call: Omit<Waiter, 'token' | 'ticket' | 'untilMs'>) {
     this.#parts = parts;
     this.#call = call;
   }
