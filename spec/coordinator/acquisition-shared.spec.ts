@@ -82,7 +82,8 @@ describe('an acquisition of a shared lock', () => {
 
   it('N=3: one whose turn it is does not ask masters that fail again and again without a pause', async () => {
     const bench = new SharedBench(3);
-    const { holder, waiter } = await bench.ask({ holder: [1, 1], waiter: [1, 1] });
+    const { holder } = await bench.ask({ holder: [1, 1] });
+    const waiter = await bench.asks('waiter', [1, 1], { handOver: 'reserve' });
     const works = bench.masters.map((master) => {
       const call = master.call.bind(master);
       master.call = (command) => {

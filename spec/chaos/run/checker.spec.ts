@@ -106,10 +106,13 @@ describe('chaos run: the checker', () => {
     const odd = { e: 'odd', t: 900, lease: 'c1.1/1', text: 'held, with no validity left' } as const;
     expect(found({ 'c1.1': life([ask, got, more, ...rest]) }).kinds).to.deep.equal(['belief']);
     expect(found({ 'c1.1': life([ask, got, odd, ...rest]) }).kinds).to.deep.equal(['belief']);
+    const extend = { e: 'extend', t: 840, lease: 'c1.1/1', boundMs: 100 } as const;
     const extended = { e: 'extended', t: 850, lease: 'c1.1/1' } as const;
-    expect(found({ 'c1.1': life([ask, got, extended, more, ...rest]) }).kinds).to.deep.equal([]);
+    const failed = { ...extended, code: 'NO_QUORUM' } as const; // and answers that come later confirm it
+    for (const end of [extended, failed])
+      expect(found({ 'c1.1': life([ask, got, extend, end, more, ...rest]) }).kinds).to.deep.equal([]);
     const lost = { e: 'lost', t: 870, lease: 'c1.1/1', code: 'LOCK_LOST' } as const;
-    expect(found({ 'c1.1': life([ask, got, extended, lost, more, ...rest]) }).kinds).to.deep.equal([
+    expect(found({ 'c1.1': life([ask, got, extend, extended, lost, more, ...rest]) }).kinds).to.deep.equal([
       'belief',
       'lost', // nothing was struck
     ]);

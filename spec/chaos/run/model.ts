@@ -35,6 +35,8 @@ export interface LeaseSpan {
   /** Of the loss that was reported. */
   lossCode?: string;
   readonly ttlMs: number | undefined;
+  /** An extension was asked for: answers that come after it failed may still confirm it. */
+  wasExtended: boolean;
   extensions: number;
   lastPlace: Place;
 }

@@ -196,7 +196,13 @@ export class RunReader {
       return this.#see('unfounded', `a grant for call ${op}, which was not made`, place);
     call.settledT = t;
     if (!BACKGROUND.has(call.kind)) this.#life?.answers.push(t);
-    const open = { overT: Infinity, outcome: 'open', extensions: 0, lastPlace: place } as const;
+    const open = {
+      overT: Infinity,
+      outcome: 'open',
+      wasExtended: false,
+      extensions: 0,
+      lastPlace: place,
+    } as const;
     this.#leases.set(id, { id, process, keys, fence, call, t, place, from, renew, ttlMs, until, ...open });
   }
 
@@ -224,6 +230,7 @@ export class RunReader {
         const { keys } = lease;
         this.#callOn(lease, { process, kind, keys, mode: lease.call.mode, t, boundMs, place });
         if (kind === 'release') end(lease, t, 'released');
+        else lease.wasExtended = true;
         return;
       }
       case 'extended':
@@ -240,7 +247,7 @@ export class RunReader {
       case 'odd':
         return this.#see('belief', `lease ${lease.id}: ${event.text}`, place, lease.place);
       case 'more':
-        if (!lease.renew && lease.extensions === 0)
+        if (!lease.renew && !lease.wasExtended)
           this.#see('belief', `lease ${lease.id} went on by itself: nothing extended it`, place, lease.place);
         if (t > lease.overT)
           this.#see('belief', `lease ${lease.id} came back after its end`, place, lease.place);
