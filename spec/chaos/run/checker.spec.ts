@@ -111,6 +111,15 @@ describe('chaos run: the checker', () => {
     const failed = { ...extended, code: 'NO_QUORUM' } as const; // and answers that come later confirm it
     for (const end of [extended, failed])
       expect(found({ 'c1.1': life([ask, got, extend, end, more, ...rest]) }).kinds).to.deep.equal([]);
+    const brief = { ...got, ttlMs: 1_000 } as ClientEvent;
+    const tooLong = { ...more, until: failed.t + 1_001 };
+    for (const [event, kinds] of [
+      [more, []],
+      [tooLong, ['belief']],
+    ] as const)
+      expect(found({ 'c1.1': life([ask, brief, extend, failed, event, ...rest]) }).kinds).to.deep.equal(
+        kinds,
+      );
     const lost = { e: 'lost', t: 870, lease: 'c1.1/1', code: 'LOCK_LOST' } as const;
     expect(found({ 'c1.1': life([ask, got, extend, extended, lost, more, ...rest]) }).kinds).to.deep.equal([
       'belief',

@@ -35,8 +35,8 @@ export interface LeaseSpan {
   /** Of the loss that was reported. */
   lossCode?: string;
   readonly ttlMs: number | undefined;
-  /** An extension was asked for: answers that come after it failed may still confirm it. */
-  wasExtended: boolean;
+  /** Of an extension that failed: answers that come later may still confirm it, and let the lease last until then. */
+  confirmedUntil: number;
   extensions: number;
   lastPlace: Place;
 }

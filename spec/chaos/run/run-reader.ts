@@ -199,7 +199,7 @@ export class RunReader {
     const open = {
       overT: Infinity,
       outcome: 'open',
-      wasExtended: false,
+      confirmedUntil: -Infinity,
       extensions: 0,
       lastPlace: place,
     } as const;
@@ -230,12 +230,12 @@ export class RunReader {
         const { keys } = lease;
         this.#callOn(lease, { process, kind, keys, mode: lease.call.mode, t, boundMs, place });
         if (kind === 'release') end(lease, t, 'released');
-        else lease.wasExtended = true;
         return;
       }
       case 'extended':
         this.#settle(event.lease, t);
         if (event.code === undefined) lease.extensions++;
+        else lease.confirmedUntil = t + (lease.ttlMs ?? Infinity);
         return;
       case 'released':
         return this.#settle(event.lease, t);
@@ -247,7 +247,7 @@ export class RunReader {
       case 'odd':
         return this.#see('belief', `lease ${lease.id}: ${event.text}`, place, lease.place);
       case 'more':
-        if (!lease.renew && !lease.wasExtended)
+        if (!lease.renew && lease.extensions === 0 && event.until > lease.confirmedUntil)
           this.#see('belief', `lease ${lease.id} went on by itself: nothing extended it`, place, lease.place);
         if (t > lease.overT)
           this.#see('belief', `lease ${lease.id} came back after its end`, place, lease.place);

@@ -434,7 +434,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await fields()).to.deep.equal(before);
     });
 
-    for (const command of ['hlen', 'del', 'exists', 'hgetall', 'zrem', 'zrange', 'publish', 'time']) {
+    for (const command of ['del', 'exists', 'hgetall', 'zrem', 'zrange', 'publish', 'time']) {
       it(`leave, -${command}: the vote goes all the same, and others keep theirs; also where somebody waits`, async () => {
         for (const isAwaited of [false, true]) {
           await read(ANN);
