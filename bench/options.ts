@@ -34,7 +34,7 @@ export const USAGE = `npm run bench -- [--quick | --smoke | --lasting] [options]
   --from FILE          measures nothing: reports the results.json of an earlier run, or docs/figures/bench.json
   --publish            writes data, tables and charts into docs/figures/
 
-npm run bench -- --against COMMIT [usual|shared] [ROUNDS]    has it become slower since that commit?
+npm run bench -- --against COMMIT [usual|shared|crowd] [ROUNDS]    is it slower since that commit?
 npm run bench -- --readers [COUNT]            so many readers wait behind a writer (default: 10000)
 npm run bench -- --scripts COMMIT [ROUNDS]    … and its scripts, on a master?`;
 

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- --against COMMIT [ROUNDS]`: has the library become slower since a commit? Fresh processes of both, in turns on
- * the same masters: what a process gets by chance (its heap, its compiled code) then falls on both sides. Prints ratios
- * within the round, with the interval that holds their true median in 19 of 20 cases.
+ * `npm run bench -- --against COMMIT [usual|shared|crowd] [ROUNDS]`: has the library become slower since a commit? Fresh
+ * processes of both, in turns on the same masters: what a process gets by chance (its heap, its compiled code) then falls on
+ * both sides. Prints ratios within the round, with the interval that holds their true median in 19 of 20 cases.
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ const chosen = more[0] !== undefined && isComparison(more[0]) ? more[0] : 'usual
 const { loads, settings, rounds: usually }: Comparison = COMPARISONS[chosen];
 const [rounds = `${usually}`, ...unknown] = more[0] === chosen ? more.slice(1) : more;
 if (revision === undefined || unknown.length > 0 || !/^[1-9]\d*$/.test(rounds)) {
-  console.error('npm run bench -- --against COMMIT [usual|shared] [ROUNDS]');
+  console.error('npm run bench -- --against COMMIT [usual|shared|crowd] [ROUNDS]');
   process.exit(2);
 }
 

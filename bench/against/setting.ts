@@ -37,6 +37,14 @@ export interface Comparison {
 
 const CROWD = { lanes: 1, holdMs: [1, 1], names: 1, instances: 10 } as const;
 
+const OF_SHARED: readonly Setting[] = [
+  ...[1, 3, 5].flatMap((nodes): Setting[] => [
+    { nodes, mode: 'default' },
+    { nodes, mode: 'default', isBusy: true },
+  ]),
+  { nodes: 5, mode: 'default', delayMs: 1 },
+];
+
 export const COMPARISONS = {
   usual: {
     loads: [
@@ -51,11 +59,17 @@ export const COMPARISONS = {
     ]),
     rounds: 25,
   },
-  shared: {
+  crowd: {
     loads: [
       { name: '10 writers, one name', kind: 'write', ...CROWD },
       { name: '10 who want 1 of 2 permits', kind: 'permit', ...CROWD },
       { name: '8 readers and 2 writers, one name', kind: 'write', readers: 8, ...CROWD },
+    ],
+    settings: OF_SHARED,
+    rounds: 7,
+  },
+  shared: {
+    loads: [
       { name: 'read, in sequence', kind: 'read', lanes: 1 },
       { name: 'write, in sequence', kind: 'write', lanes: 1 },
       { name: 'permit, in sequence', kind: 'permit', lanes: 1 },
@@ -63,13 +77,7 @@ export const COMPARISONS = {
       { name: 'write, 64 in flight', kind: 'write', lanes: 64 },
       { name: 'permit, 64 in flight', kind: 'permit', lanes: 64 },
     ],
-    settings: [
-      ...[1, 3, 5].flatMap((nodes): Setting[] => [
-        { nodes, mode: 'default' },
-        { nodes, mode: 'default', isBusy: true },
-      ]),
-      { nodes: 5, mode: 'default', delayMs: 1 },
-    ],
+    settings: OF_SHARED,
     rounds: 7,
   },
 } as const satisfies Readonly<Record<string, Comparison>>;

@@ -4,7 +4,7 @@ import { type Files, fault, found, lease, life, modelOf } from './histories.js';
 import { PRESENT } from './history.js';
 import { judge } from './checker.js';
 
-const EARLIER = 'ea18b6c';
+const EARLIER = 'f421120';
 
 /** Two clients that take the lock in turns, each asking while the other holds it: `turns` grants from 1,000 on. */
 function inTurns(turns: number, versions: readonly [string, string], mode?: 'read' | 'write'): Files {
