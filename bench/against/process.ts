@@ -60,7 +60,7 @@ async function measure(load: Load, lengthMs: number): Promise<Sample> {
         names === undefined
           ? `${process.pid}:${used++}`
           : `${load.name}:${Math.floor(Math.random() * names)}`;
-      const lease = await acquire(redlock, wanted, lock, names === undefined ? 0 : WAIT_MS);
+      const lease = await acquire(redlock, wanted, lock, WAIT_MS);
       if (holdMs !== undefined) await sleep(holdMs[0] + Math.random() * (holdMs[1] - holdMs[0]));
       await lease.release();
       pairs++;

@@ -10,7 +10,7 @@ export { Silence, toError } from '../redis/server-errors.js';
 export { counterKey, RESERVED, takenKey } from '../protocol/keys.js';
 export { SHARED_FIELD } from '../protocol/lua/stored.js';
 export { quorumOf } from '../protocol/quorum.js';
-export { release } from '../protocol/request.js';
+export { releaseQueued } from '../protocol/request.js';
 export { taking } from '../protocol/lone-requests.js';
 export { MUTEX, NO_MARKER, READ, SettledScope } from '../protocol/scope.js';
 export { percentile } from '../runtime/statistics.js';

@@ -9,7 +9,7 @@ import {
   NO_MARKER,
   READ,
   RedisTransport,
-  release,
+  releaseQueued,
   RESERVED,
   RESERVED_MARK,
   SettledScope,
@@ -166,7 +166,7 @@ export async function releaseOn(
 ): Promise<void> {
   const kind = isShared ? READ : MUTEX;
   const scope = new SettledScope([key], { isFenced: false, marker: undefined, guardMs: NO_MARKER, kind });
-  for (const token of tokens) await ask(transport, release(scope, token).whole());
+  for (const token of tokens) await ask(transport, releaseQueued(scope, token, 0).whole());
 }
 
 /**

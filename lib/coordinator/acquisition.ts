@@ -22,6 +22,7 @@ import { Grant } from '../quorum/grant.js';
 import { askHomeMasterFirst } from './home-master.js';
 import type { Node } from '../node/node.js';
 import { nodeTimeoutOf, shareOf } from '../protocol/node-timeout.js';
+import { LEAN } from '../protocol/lua/entries.js';
 import { plainClaim, type Request, scriptedClaim } from '../protocol/request.js';
 import { canQueue, AttemptHistory, shallQueue, TRY_AFTER_MS } from './attempt-history.js';
 import { Backoff } from '../quorum/backoff.js';
@@ -331,10 +332,17 @@ export class Acquisition implements RoundObserver {
   #request(token: string): Request {
     const { scope, ttlMs } = this.#terms;
     if (this.#backoff.attempts === 1 && isPlain(scope)) return plainClaim(scope, token, ttlMs);
-    const isMuted = isGreedy(scope.kind) && !this.#backoff.isLast && !canQueue(this.#parts, this.#terms);
-    if (isMuted) this.#mutePlace ??= new MutePlace(this.#parts, scope);
-    const place = isMuted ? this.#mutePlace?.text : '';
-    return scriptedClaim(scope, token, ttlMs, this.#parts.clocks, place);
+    return scriptedClaim(scope, token, ttlMs, this.#parts.clocks, this.#place);
+  }
+
+  /** The place that the claim of a shared lock carries. */
+  get #place(): string {
+    const { scope } = this.#terms;
+    if (scope.kind.name === 'mutex' || this.#backoff.isLast) return '';
+    if (canQueue(this.#parts, this.#terms)) return this.#backoff.attempts === 1 ? LEAN : '';
+    if (!isGreedy(scope.kind)) return '';
+    this.#mutePlace ??= new MutePlace(this.#parts, scope);
+    return this.#mutePlace.text;
   }
 
   /** What the first attempt met decides how the next acquisition of this lock begins, and how a release ends. */

@@ -143,7 +143,7 @@ export class Coordinator {
     this.#end(grant);
     const request = this.#mayHaveQueue(grant)
       ? releaseQueued(grant, grant.token, this.#parts.clocks)
-      : release(grant, grant.token);
+      : release(grant, grant.token, this.#parts.clocks);
     const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
       isUrgent: grant.keys.some((key) => this.#parts.contention.isLikely(key)),
@@ -163,7 +163,6 @@ export class Coordinator {
 
   /** Whether somebody may wait in the queue: then the lock is handed over directly, and no trace of the grant's own wait is left. */
   #mayHaveQueue(grant: Grant): boolean {
-    if (grant.kind.name !== 'mutex') return true; // it costs the masters nothing
     if (this.nodes.some(({ isCluster }) => isCluster)) return false;
     return grant.origin !== 'asked' || grant.keys.some((key) => this.#parts.contention.mayHaveQueue(key));
   }

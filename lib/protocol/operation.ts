@@ -42,6 +42,8 @@ export interface Operation {
   readonly withQueues: boolean;
   /** Its keys include looks: it may hand over directly. */
   readonly withLooks?: true;
+  /** Of turn, looks and queue, its keys include the queue alone. */
+  readonly isLean?: true;
   /** It asks for a new vote. */
   readonly isClaim: boolean;
   /** It proposes a fencing token, as claims do. */
@@ -66,7 +68,7 @@ export function namedKeys({ operation, withCounters, scope }: Asked, keys: strin
   for (const key of scope.keys) keys.push(key);
   if (operation.withQueues) {
     for (const key of scope.keys) keys.push(queueKey(key));
-    for (const key of scope.keys) keys.push(turnKey(key));
+    if (operation.isLean !== true) for (const key of scope.keys) keys.push(turnKey(key));
   }
   if (operation.withLooks === true) for (const key of scope.keys) keys.push(looksKey(key));
   if (withCounters) for (const key of scope.keys) keys.push(counterKey(key));

@@ -7,12 +7,12 @@ import {
   claimingOf,
   extendingOf,
   RELEASING_SHARED,
+  RELEASING_SHARED_LEAN,
   RW_ACCEPTING,
-  PERMIT_CLAIMING,
   PERMIT_ALIGNING,
   UNDOING_SHARED,
 } from './shared-operations.js';
-import { ENTRY, SHARED_ENTRY } from './lua/entries.js';
+import { ENTRY, LEAN, SHARED_ENTRY } from './lua/entries.js';
 import {
   BATCH,
   BOOTSTRAP,
@@ -142,6 +142,11 @@ export class Request implements Asked {
     return this.#amount;
   }
 
+  /** The same for a reply that asks for it again. */
+  get again(): Request {
+    return this.operation === RELEASING_SHARED_LEAN ? releaseQueued(this.scope, this.token, this.amount) : this;
+  }
+
   /** The command that sends it alone; built once for all masters. */
   get command(): Command {
     this.#command ??= this.operation.alone?.(this) ?? batchCall([this], false);
@@ -180,7 +185,7 @@ export class Request implements Asked {
 
   /** Its grants carry permits, on which a quorum has to agree. */
   get takesPermits(): boolean {
-    return this.operation === PERMIT_CLAIMING;
+    return this.operation.letter === SHARED_ENTRY.claimPermits;
   }
 
   /** The restart guard applies to it: a batch with it checks the marker. */
@@ -255,7 +260,8 @@ export function plainClaim(scope: Scope, token: string, ttlMs: number): Request 
 
 /**
  * A claim by script: for several keys, with a fencing token, under a guard, or to learn at once why it is refused.
- * @param place  the mute place that the claim of a shared lock takes if it is refused: see `muted`
+ * @param place  the mute place that the claim of a shared lock takes if it is refused: see `MutePlace`; or `LEAN`: its caller
+ * queues if it is refused
  */
 export function scriptedClaim(
   scope: Scope,
@@ -266,7 +272,7 @@ export function scriptedClaim(
 ): Request {
   const { isFenced, kind } = scope;
   const amount = isFenced ? proposal : 0;
-  const operation = kind.name === 'mutex' ? SCRIPTED_CLAIM : claimingOf(kind);
+  const operation = kind.name === 'mutex' ? SCRIPTED_CLAIM : claimingOf(kind, place === LEAN);
   const terms = { ttlMs, withCounters: isFenced, amount };
   return new Request(operation, scope, token, terms, place === '' ? NO_REST : { place });
 }
@@ -280,7 +286,7 @@ export function mutePlace(token: string, ticket: number): string {
 export function claimQueued(scope: Scope, token: string, ttlMs: number, proposal: Proposal): Request {
   const terms = { ttlMs, withCounters: scope.isFenced, amount: scope.isFenced ? proposal : 0 };
   if (scope.kind.name === 'mutex') return new Request(QUEUED_CLAIM, scope, token, terms);
-  return new Request(claimingOf(scope.kind), scope, token, terms, LEAVING_QUEUE);
+  return new Request(claimingOf(scope.kind, false), scope, token, terms, LEAVING_QUEUE);
 }
 
 /**
@@ -297,9 +303,11 @@ export function undo(scope: Scope, token: string): Request {
   return new Request(UNDOING, scope, token, NO_TERMS);
 }
 
-export function release(scope: Scope, token: string): Request {
-  if (scope.kind.name !== 'mutex') return releaseQueued(scope, token, 0);
-  return new Request(RELEASING, scope, token, NO_TERMS);
+/** Of one that met nobody who waits: at most, the first waiter is asked to look. @param proposal  for who is handed it then */
+export function release(scope: Scope, token: string, proposal: Proposal = 0): Request {
+  if (scope.kind.name === 'mutex') return new Request(RELEASING, scope, token, NO_TERMS);
+  const terms = { ttlMs: 0, withCounters: false, amount: proposal };
+  return new Request(RELEASING_SHARED_LEAN, scope, token, terms);
 }
 
 /** As `undo`, and hands over directly: the lock may be waited for. @param proposal  for who is handed it */

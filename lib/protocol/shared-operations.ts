@@ -1,6 +1,6 @@
 /** Operations on read-write locks and semaphores: how each is sent, and how its reply is read. */
 import { COUNTER_LIFE_MS } from './lua/stored.js';
-import { SHARED_ENTRY } from './lua/entries.js';
+import { LEAN, SHARED_ENTRY } from './lua/entries.js';
 import { LEAVE, RW_CLAIM, PERMIT_CLAIM, SHARED_BATCH } from './lua/scripts.js';
 import {
   allKeys,
@@ -55,7 +55,9 @@ function shortWay(
 const QUEUED: Partial<Operation> = { withQueues: true, withLooks: true };
 /** What lets waiters in: the fencing token is proposed for them. */
 const LETTING_IN: Partial<Operation> = { ...QUEUED, proposes: true };
-const CLAIM: Partial<Operation> = { ...QUEUED, isClaim: true, leavesVote: true, rest: ({ place }) => place };
+const CLAIM: Partial<Operation> = { isClaim: true, leavesVote: true, rest: ({ place }) => place };
+/** Of one that met nobody who waits: most calls for shared locks, and names are most of what they cost. */
+const LEAN_KEYS: Partial<Operation> = { withQueues: true, isLean: true };
 
 function roleOf({ scope }: Asked): 'r' | 'w' {
   return scope.kind.name === 'write' ? 'w' : 'r';
@@ -80,22 +82,28 @@ function wantOf(asked: Asked): string {
   return kind.name === 'semaphore' ? `${kind.wanted}/${kind.permits}` : roleOf(asked);
 }
 
-const RW_CLAIMING = operation(
-  SHARED_ENTRY.claim,
-  (reply, scope) => (scope.isFenced ? readFenced(reply, scope) : readVote(reply, scope)),
-  {
-    ...CLAIM,
-    ...shortWay(RW_CLAIM, (asked) => [
-      roleOf(asked),
-      String(asked.ttlMs),
-      asked.place,
-      counterLife(asked),
-      String(asked.amount),
-      guardOf(asked),
-    ]),
-    head: (asked) => [roleOf(asked), String(asked.ttlMs), counterLife(asked), String(asked.amount)],
-  },
-);
+const RW_CLAIM_MANNER: Pick<Operation, 'head'> & Partial<Operation> = {
+  ...CLAIM,
+  ...shortWay(RW_CLAIM, (asked) => [
+    roleOf(asked),
+    String(asked.ttlMs),
+    asked.place,
+    counterLife(asked),
+    String(asked.amount),
+    guardOf(asked),
+  ]),
+  head: (asked) => [roleOf(asked), String(asked.ttlMs), counterLife(asked), String(asked.amount)],
+};
+
+/** @param keys  those of its queue that it names */
+function rwClaiming(keys: Partial<Operation>): Operation {
+  const read: Operation['read'] = (reply, scope) =>
+    scope.isFenced ? readFenced(reply, scope) : readVote(reply, scope);
+  return operation(SHARED_ENTRY.claim, read, { ...RW_CLAIM_MANNER, ...keys });
+}
+
+const RW_CLAIMING = rwClaiming(QUEUED);
+const RW_CLAIMING_LEAN = rwClaiming(LEAN_KEYS);
 
 export const RW_ACCEPTING = operation(SHARED_ENTRY.accept, readAcceptance, {
   head: (asked) => [counterLife(asked)],
@@ -119,11 +127,13 @@ function takeArgs(asked: Asked): readonly string[] {
   return [String(asked.ttlMs), String(wanted), String(permits)];
 }
 
-export const PERMIT_CLAIMING = operation(SHARED_ENTRY.claimPermits, readPermits, {
-  ...CLAIM,
-  ...shortWay(PERMIT_CLAIM, (asked) => [...takeArgs(asked), asked.place, guardOf(asked)]),
-  head: takeArgs,
-});
+function permitClaiming(keys: Partial<Operation>): Operation {
+  const alone = shortWay(PERMIT_CLAIM, (asked) => [...takeArgs(asked), asked.place, guardOf(asked)]);
+  return operation(SHARED_ENTRY.claimPermits, readPermits, { ...CLAIM, ...alone, ...keys, head: takeArgs });
+}
+
+const PERMIT_CLAIMING = permitClaiming(QUEUED);
+const PERMIT_CLAIMING_LEAN = permitClaiming(LEAN_KEYS);
 
 export const PERMIT_ALIGNING = operation(SHARED_ENTRY.align, readPermits, {
   ...LETTING_IN,
@@ -150,6 +160,14 @@ function leaving(isUndo: boolean): Operation {
 export const UNDOING_SHARED = leaving(true);
 export const RELEASING_SHARED = leaving(false);
 
+/** The reply says whether it has to be sent again, in full. */
+export const RELEASING_SHARED_LEAN = operation(SHARED_ENTRY.leave, readUndo, {
+  ...LEAN_KEYS,
+  script: LEAVE,
+  alone: (asked) => command(LEAVE, namedKeys(asked), asked.token, [LEAN]),
+  head: () => [LEAN],
+});
+
 /** A waiter's look: it claims, or takes a place in the queue. */
 export const QUEUEING_SHARED = operation(SHARED_ENTRY.queue, readQueued, {
   ...LETTING_IN,
@@ -169,8 +187,10 @@ export const YIELDING_SHARED = operation(SHARED_ENTRY.yield, readCount, {
   rest: ({ place }) => place,
 });
 
-export function claimingOf({ name }: Kind): Operation {
-  return name === 'semaphore' ? PERMIT_CLAIMING : RW_CLAIMING;
+/** @param isLean  it queues if it is refused, and names no more than it needs until then */
+export function claimingOf({ name }: Kind, isLean: boolean): Operation {
+  if (name === 'semaphore') return isLean ? PERMIT_CLAIMING_LEAN : PERMIT_CLAIMING;
+  return isLean ? RW_CLAIMING_LEAN : RW_CLAIMING;
 }
 
 export function extendingOf(kind: Kind): Operation {

@@ -123,12 +123,12 @@ export class Withdrawal implements Sink {
 }
 
 /**
- * Sends a release or an undo again while its reply says that waiters which have left are still in the queue. Each call
- * drops a bounded number of them, and the last one hands the lock over. Nobody waits for it: the votes are given back
- * already. If this process ends first, the waiters do the rest when they look.
+ * Sends a release or an undo again while its reply says so: more waiters are gone than one call drops, and the last one hands
+ * the lock over. Nobody waits for it: the votes are given back already. If this process ends first, the waiters do the rest
+ * when they look.
  */
-export function repeatIfUnfinished(node: Node, request: Request, reply: unknown): void {
+export function repeatIfUnfinished(node: Node, { again }: Request, reply: unknown): void {
   if (!isToRepeat(reply)) return;
-  const sink: Sink = { ...IGNORED_ANSWER, onReply: (_node, next) => repeatIfUnfinished(node, request, next) };
-  node.send({ request, sink });
+  const sink: Sink = { ...IGNORED_ANSWER, onReply: (_node, next) => repeatIfUnfinished(node, again, next) };
+  node.send({ request: again, sink });
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Batch, LoopTurn, lessonFor, MAX_ENTRIES, MAX_EXTENSIONS, MAX_LENGTH } from '../../lib/node/batch.js';
+import { LEAN } from '../../lib/protocol/lua/entries.js';
 import { queueing, yielding } from '../../lib/protocol/queue-request.js';
 import {
   acceptance,
@@ -113,7 +114,9 @@ describe('batch: many requests in one call', () => {
       [(i) => extension(scope(permits('0'), i), 't', terms), MAX_EXTENSIONS],
       [(i) => acceptance(scope(WRITE, i), 't', 7), MAX_ENTRIES],
       [(i) => scriptedClaim(scope(READ, i), 't', 500, 0), MAX_ENTRIES / 2], // it may take a place
-      [(i) => release(scope(permits('0'), i), 't'), MAX_ENTRIES / 2], // it may let others in
+      [(i) => releaseQueued(scope(permits('0'), i), 't', 0), MAX_ENTRIES / 2], // it may let others in
+      [(i) => scriptedClaim(scope(READ, i), 't', 500, 0, LEAN), MAX_ENTRIES],
+      [(i) => release(scope(permits('0'), i), 't'), MAX_ENTRIES],
       [(i) => extension(scope(DOWNGRADED, i), 't', terms), MAX_ENTRIES / 2],
     ];
     for (const [make, most] of cases) {

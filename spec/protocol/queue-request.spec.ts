@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { counterKey, queueKey, looksKey, turnKey } from '../../lib/protocol/keys.js';
 import { namedKeys } from '../../lib/protocol/operation.js';
+import { LEAN } from '../../lib/protocol/lua/entries.js';
 import { readQueueReply } from '../../lib/protocol/replies.js';
 import { declining, queueing, yielding } from '../../lib/protocol/queue-request.js';
 import {
@@ -170,7 +171,6 @@ describe('requests for a place in the queue', () => {
       for (const [request, proposal] of [
         [releaseQueued(of(READ), ANN, 77), '77'],
         [undoQueued(of(READ), ANN, 77), '77'],
-        [release(of(READ), ANN), '0'],
         [undo(of(permits('0')), ANN), '0'],
         [extension(of(DOWNGRADED), ANN, terms), '0'],
         [aligning(of(permits('')), ANN, '0'), '0'],
@@ -181,6 +181,36 @@ describe('requests for a place in the queue', () => {
       }
       const [plain] = entriesOf(extension(of(READ), ANN, terms).command);
       expect(plain?.keys).to.deep.equal(['r', MARKER]);
+    });
+
+    it('lean claims and releases name the lock, its queue and what is counted; again means in full, with one fencing token', () => {
+      const drawn: number[] = [];
+      const proposals = { propose: (): number => drawn.push(0) + 76 };
+      for (const kind of [WRITE, READ, permits('')]) {
+        const claim = scriptedClaim(of(kind), ANN, 500, 9, LEAN);
+        const counters = of(kind).isFenced ? [counterKey('r')] : [];
+        expect(namedKeys(claim)).to.deep.equal(['r', queueKey('r'), ...counters]);
+        expect([claim.place, claim.takesPermits, claim.again]).to.deep.equal([
+          LEAN,
+          kind.name === 'semaphore',
+          claim,
+        ]);
+        const lean = release(of(kind), ANN, proposals);
+        expect(entriesOf(lean.command).map(({ keys, args }) => [keys, args.proposal])).to.deep.equal([
+          [['r', queueKey('r')], LEAN],
+        ]);
+        expect(drawn.splice(0)).to.deep.equal([]);
+        for (const again of [lean.again, lean.again]) {
+          const [entry] = entriesOf(again.command);
+          expect([entry?.keys, entry?.args.proposal, again.again]).to.deep.equal([
+            ['r', ...QUEUED],
+            '77',
+            again,
+          ]);
+        }
+        expect(drawn.splice(0)).to.deep.equal([0]);
+      }
+      expect(release(guarded, ANN).again.command).to.deep.equal(release(guarded, ANN).command);
     });
 
     it('declining: a yield for good, by the script of its kind of lock', () => {

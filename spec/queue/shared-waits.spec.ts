@@ -1,5 +1,6 @@
 /** Waiting for a lock that several may hold, as its users see it: who comes in, when, and what that costs (protocol C5). */
 import { expect } from 'chai';
+import { markerKey } from '../../lib/protocol/keys.js';
 import { FRESH_MS, RESERVE_MS } from '../../lib/protocol/lua/waiting.js';
 import { LONGEST_LIFE_MS } from '../../lib/queue/queue-place.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
@@ -221,6 +222,42 @@ for (const nodes of SIZES) {
         await bench.expectNothingLeft();
       });
     }
+
+    it('nobody waits: a claim and a release name the lock and its queue, a writer its counter; a try names all', async () => {
+      const bench = new SharedBench(nodes);
+      const names = (name: string): readonly number[] =>
+        bench.sentBy(name, bench.m1).map(({ keys }) => keys.filter((key) => key !== markerKey('')).length);
+      const { a, b } = await bench.ask({ a: 'read', b: [1, 3] });
+      expect([a.lease?.status, b.code]).to.deep.equal(['held', 'WRONG_KIND']);
+      await bench.releases(a);
+      expect(names('a')).to.deep.equal([2, 2]);
+      const c = await bench.asks('c', 'read', { waitMs: 0 });
+      await bench.releases(c);
+      expect(names('c')).to.deep.equal([4, 2]);
+      await bench.releases(await bench.asks('d', 'read', { fair: false }));
+      expect(names('d')).to.deep.equal([4, 2]);
+      await bench.releases(await bench.asks('e', [2, 3]));
+      expect(names('e')).to.deep.equal([2, 2]);
+      await bench.expectNothingLeft();
+    });
+
+    it('a holder that met nobody ends with its release: the first waiter looks soon, and lets others in', async () => {
+      const bench = new SharedBench(nodes);
+      const { h, a, b, c } = await bench.ask({ h: 'write', a: 'read', b: 'read', c: 'write' });
+      let released = 0;
+      for (const master of bench.masters) {
+        const call = master.call.bind(master);
+        master.call = (command) => {
+          const isAgain = kindOf(command) === 'leave' && ++released > nodes;
+          return isAgain ? new Promise(() => undefined) : call(command);
+        };
+      }
+      await bench.releases(h);
+      await bench.time.advance(SOON_MS);
+      expect(bench.order.slice(1)).to.have.members(['a', 'b']);
+      expect([a.lease?.status, b.lease?.status, c.lease]).to.deep.equal(['held', 'held', undefined]);
+      expect(released).to.equal(2 * nodes);
+    });
 
     it('votes that are only reserved, as the caller wants it: one more claim', async () => {
       const bench = new SharedBench(nodes);

@@ -1,7 +1,7 @@
 /** The requests in a command, many or one: what each is, and its keys and arguments by name, however it was sent. */
 import type { Request } from '../../lib/protocol/request.js';
 import { eachReply } from '../../lib/protocol/batch-call.js';
-import { ENTRY, SHARED_ENTRY } from '../../lib/protocol/lua/entries.js';
+import { ENTRY, LEAN, SHARED_ENTRY } from '../../lib/protocol/lua/entries.js';
 import { BATCH, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import type { Letter } from '../../lib/protocol/operation.js';
 import { scriptDigest } from '../../lib/redis/script.js';
@@ -87,6 +87,9 @@ interface Form {
 }
 
 const CLAIMED: readonly Argument[] = ['ttl', 'life', 'proposal'];
+
+/** Of a lean claim or release: the lock and its queue. */
+const LEAN_KEYS = 2;
 
 /** By its letter. */
 export const FORMS: Readonly<Record<Letter, Form>> = {
@@ -199,14 +202,15 @@ function* unpacked(command: Command): Generator<Entry> {
     const shared = groups.splice(0, head.length);
     const valueOf = (name: Argument): string | undefined => shared[head.indexOf(name)];
     const hasRest = rest !== undefined;
-    const ofEach =
-      Number(resources) * (mayCount === true && valueOf('life') !== '0' ? form.keys + 1 : form.keys);
+    const counters = mayCount === true && valueOf('life') !== '0' ? 1 : 0;
     const isGuarded = !UNGUARDED.has(kind);
     const beside = [...(valueOf('create') === '2' ? last : []), ...(isGuarded ? marker : [])];
     const names = [...head, ...(hasRest ? [rest] : []), ...(isGuarded ? (['guard'] as const) : [])];
     for (let i = 0; i < Number(entries); i++) {
       const [token, ...more] = groups.splice(0, hasRest ? 2 : 1);
       const args = named(names, [...shared, ...more, guard]);
+      const isLean = args.place === LEAN || args.proposal === LEAN;
+      const ofEach = Number(resources) * ((isLean ? LEAN_KEYS : form.keys) + counters);
       yield { kind, keys: [...keys.splice(0, ofEach), ...beside], token, args, command };
     }
   }

@@ -4,6 +4,7 @@
  */
 import { AT_REST, MUTE_MARK, RESERVED_MARK, TOKEN_LETTERS } from '../../runtime/random.js';
 import { PUSH_CHANNELS } from '../keys.js';
+import { LEAN } from './entries.js';
 import * as stored from './stored.js';
 import * as waiting from './waiting.js';
 
@@ -34,6 +35,7 @@ const STORED = {
   HOLDS_SEMAPHORE: stored.HOLDS.semaphore,
   HOLDS_COUNTER: stored.HOLDS.counter,
   SHARED_FIELD: stored.SHARED_FIELD,
+  LEAN,
   TAKEN_AWAY: stored.TAKEN_AWAY,
   MOST_TAKEN: stored.MOST_TAKEN,
 };

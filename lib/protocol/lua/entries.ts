@@ -29,3 +29,6 @@ export const SHARED_ENTRY = {
   queue: 'Q',
   yield: 'Y',
 } as const;
+
+/** In place of a claim's place or a release's proposal: it names neither turn nor looks, since it has met nobody who waits. */
+export const LEAN = '-';

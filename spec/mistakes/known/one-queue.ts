@@ -180,4 +180,26 @@ export const ONE_QUEUE: readonly Mistake[] = [
     patches: [{ in: 'lua:extendRole', find: 'askForRest(i, token, role)', replace: 'role == nil' }],
     noticedBy: { specs: ['spec/protocol/lua/shared-queue-scripts.spec.ts'] },
   },
+  {
+    name: 'lean: a claim passes those that wait',
+    patches: [
+      {
+        in: 'lua:claimRole',
+        find: 'if isLean and isAwaited and left == 0 and not own then left = RESERVE_MS end',
+        replace: '',
+      },
+    ],
+    noticedBy: { specs: ['spec/protocol/lua/shared-queue-scripts.spec.ts'] },
+  },
+  {
+    name: 'lean: a claim of permits passes those that wait',
+    patches: [
+      {
+        in: 'lua:claimPermits',
+        find: 'if isLean and isAwaited and text and not own then left = RESERVE_MS end',
+        replace: '',
+      },
+    ],
+    noticedBy: { specs: ['spec/protocol/lua/shared-queue-scripts.spec.ts'] },
+  },
 ];

@@ -44,6 +44,25 @@ export const SHARED_LINES: readonly Mistake[] = [
     noticedBy: WAITS,
   },
   {
+    name: 'lean: a release asks nobody to look',
+    why: 'the holder may end before it sends it in full',
+    patches: [
+      {
+        in: 'lua:callFirst',
+        find: "if first and not isMute(first) then push({l = i}, first, 'N') end",
+        replace: '',
+      },
+    ],
+    noticedBy: WAITS,
+  },
+  {
+    name: 'lean: a release sent again draws a fencing token for each master',
+    patches: [
+      { in: 'Request.again', find: 'this.token, this.amount)', replace: 'this.token, this.#amount)' },
+    ],
+    noticedBy: WAITS,
+  },
+  {
     name: 'mute place: it has no mark',
     why: 'a place to which no push arrives is dropped',
     patches: [{ in: 'MutePlace.constructor', find: '+ MUTE_MARK', replace: '' }],
@@ -73,16 +92,16 @@ export const SHARED_LINES: readonly Mistake[] = [
     name: 'mute place: taken by those who can wait in the queue',
     patches: [
       {
-        in: 'Acquisition.#request',
-        find: '&& !canQueue(this.#parts, this.#terms)',
-        replace: '&& canQueue !== undefined',
+        in: 'Acquisition.#place',
+        find: "if (canQueue(this.#parts, this.#terms)) return this.#backoff.attempts === 1 ? LEAN : '';",
+        replace: '',
       },
     ],
     noticedBy: PLACES,
   },
   {
     name: 'mute place: taken by one that tries once',
-    patches: [{ in: 'Acquisition.#request', find: '&& !this.#backoff.isLast', replace: '' }],
+    patches: [{ in: 'Acquisition.#place', find: '|| this.#backoff.isLast', replace: '' }],
     noticedBy: PLACES,
   },
   {

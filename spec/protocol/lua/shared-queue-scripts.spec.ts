@@ -5,7 +5,7 @@
  */
 import { expect } from 'chai';
 import { counterKey, looksKey, pushChannel, queueKey, turnKey } from '../../../lib/protocol/keys.js';
-import { SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
+import { LEAN, SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { LEAVE, PERMIT_CLAIM, RW_CLAIM, type Script } from '../../../lib/protocol/lua/scripts.js';
 import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/stored.js';
 import {
@@ -575,6 +575,84 @@ describe('the queue of shared locks: scripts on a real server', () => {
       const looks = async (): Promise<unknown> => (await look(ANN, 'r'))[0];
       expect(await server.without('publish', looks)).to.equal(6);
       expect([await held(), await waiting()]).to.deep.equal([{ ann: 'r+' }, ['ben']]);
+    });
+  });
+
+  describe('lean: of one that met nobody who waits', () => {
+    const lean = {
+      claim: (token: string, role: 'r' | 'w', counterMs = 0) =>
+        run(RW_CLAIM, [KEY, QUEUE, COUNTER], token, role, HOUR_MS, LEAN, counterMs, us, -1),
+      take: (token: string, permits: number, k: number) =>
+        run(PERMIT_CLAIM, [KEY, QUEUE], token, HOUR_MS, permits, k, LEAN, -1),
+      leave: (token: string) => run(LEAVE, [KEY, QUEUE], token, LEAN),
+    };
+
+    it('a claim is granted beside others, and a writer is counted; again, too, though somebody waits by now', async () => {
+      expect(await lean.claim(ANN, 'w', COUNTER_MS)).to.deep.equal([1, us, 0]);
+      expect([await count(), await lean.leave(ANN)]).to.deep.equal([String(us), [1, -2, 0]]);
+      expect([await lean.claim(ANN, 'r'), await lean.claim(BEN, 'r')]).to.deep.equal([
+        [1, 0, 0],
+        [1, 0, 0],
+      ]);
+      await wait({ [CAT]: 'w' });
+      expect(await lean.claim(BEN, 'r')).to.deep.equal([1, 0, 0]);
+      expect(await held()).to.deep.equal({ ann: 'r', ben: 'r' });
+    });
+
+    it('a claim of permits likewise', async () => {
+      expect([await lean.take(ANN, 1, 4), await lean.take(BEN, 2, 4)]).to.deep.equal([
+        [1, 0, 0, 0],
+        [1, 0, 0, 1, 2],
+      ]);
+      await wait({ [CAT]: '2/4' });
+      expect(await lean.take(BEN, 2, 4)).to.deep.equal([1, 0, 0, 1, 2]);
+      expect((await lean.take(DAN, 1, 5)).slice(0, 1)).to.deep.equal([5]);
+      expect((await lean.take(DAN, 2, 4)).slice(0, 1)).to.deep.equal([0]);
+    });
+
+    it(`{0, ${RESERVE_MS}, 0}: a claim that somebody waits before, alive or not, and whatever there is room for`, async () => {
+      await claim(EVE, 'r');
+      await wait({ [ANN]: 'w' });
+      expect(await lean.claim(BEN, 'r')).to.deep.equal([0, RESERVE_MS, 0]);
+      pass(GONE_MS + 1);
+      expect(await lean.claim(BEN, 'r')).to.deep.equal([0, RESERVE_MS, 0]);
+      expect([await held(), await waiting()]).to.deep.equal([{ eve: 'r' }, ['ann']]);
+      await leave(EVE);
+      expect(await claim(BEN, 'r')).to.deep.equal([1, 0, 0]);
+      await server.redis.flushall();
+      await take(EVE, 1, 3);
+      await wait({ [ANN]: '3/3' });
+      expect(await lean.take(BEN, 1, 3)).to.deep.equal([0, RESERVE_MS, 0]);
+    });
+
+    it('nobody waits, but the turn is still there: a claim is granted', async () => {
+      await server.redis.set(TURN, `${us}||`);
+      expect(await lean.claim(ANN, 'r')).to.deep.equal([1, 0, 0]);
+      expect(await lean.take(ANN, 1, 3)).to.deep.equal([2, 2, 0]);
+    });
+
+    it('{1, -2, 2}: a release that somebody waits for: the first is asked to look, and the release in full lets all in', async () => {
+      await claim(EVE, 'w');
+      await wait({ [ANN]: 'r', [BEN]: 'r' });
+      expect(await lean.leave(EVE)).to.deep.equal([1, -2, 2]);
+      expect([await held(), await waiting(), await told()]).to.deep.equal([{}, ['ann', 'ben'], ['N ann']]);
+      expect(await leave(EVE)).to.deep.equal([0, -2, 0]);
+      expect([await held(), await told()]).to.deep.equal([{ ann: 'r+', ben: 'r+' }, ['V ann', 'V ben']]);
+    });
+
+    it('{1, -2, 2}: a release that one waits for without pushes: it is told nothing', async () => {
+      await claim(EVE, 'w');
+      expect((await claim(BEN, 'w', mutePlace(MUTE, TICKET))).slice(0, 1)).to.deep.equal([0]);
+      expect([await lean.leave(EVE), await told(), await waiting()]).to.deep.equal([
+        [1, -2, 2],
+        [],
+        ['ann!'],
+      ]);
+    });
+
+    it('{0, -2, 1}: a release of something else', async () => {
+      await putData(server.redis, KEY, 'list');
+      expect(await lean.leave(ANN)).to.deep.equal([0, -2, 1]);
     });
   });
 

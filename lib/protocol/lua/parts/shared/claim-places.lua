@@ -1,5 +1,9 @@
 -- What the claims of shared locks have in common. `place` is '' for a claim without a place, 'q' for that of a waiter, which
--- leaves the queue; else `token|ticket` of a mute place, which the claim takes if it is refused, and leaves if it is let in.
+-- leaves the queue; LEAN for that of one who queues if it is refused; else `token|ticket` of a mute place, which the claim takes
+-- if it is refused, and leaves if it is let in.
+--
+-- A lean claim names the lock, its queue and its counter alone. It is refused if anybody waits, alive or not: the look that
+-- follows it finds out.
 --@needs letting-in, looking, placing
 
 -- The lock's queue, as the claim sees it.

@@ -1,7 +1,8 @@
 -- Claims permits, "slots" in Lua: `wanted` of `k`, as strings; `place` as in `claim-places`. Returns the reply.
 --@needs claim-places, in-the-way, looking, permits, slots
 local function claimPermits(i, token, ttl, wanted, k, place)
-  local there = redis.pcall('EXISTS', KEYS[i], KEYS[i + 2])
+  local isLean = place == LEAN
+  local there = redis.pcall('EXISTS', KEYS[i], KEYS[i + (isLean and 1 or 2)])
   local refusal = look(i, HOLDS_SEMAPHORE, there == 0)
   if refusal then return refusal end
   local isAwaited = there == 2 or there == 1 and not what
@@ -12,7 +13,8 @@ local function claimPermits(i, token, ttl, wanted, k, place)
   local want, own = wanted .. '/' .. k, holders[token]
   local text = own and own[1] or roomFor(token, want)
   local left = text and 0 or waitFor(token, want)
-  local queue = (isAwaited or place ~= '' and not text) and queueOf(i, place)
+  if isLean and isAwaited and text and not own then left = RESERVE_MS end
+  local queue = not isLean and (isAwaited or place ~= '' and not text) and queueOf(i, place)
   if queue and place == 'q' and not (own and own[4]) then leavePlace(queue, token) end
   takeStock(token, tonumber(k))
   if others then return queue and refuseClaim(queue, want, othersMs, 5, others) or {5, othersMs, others} end

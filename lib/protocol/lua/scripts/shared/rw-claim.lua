@@ -1,5 +1,5 @@
 -- Claims a read-write lock for a reader or for the writer, and counts the writer's grant.
--- KEYS 1 resource, 2 queue, 3 turn, 4 looks, 5 counter if ARGV 5 > 0, marker if ARGV 7 ≥ 0
+-- KEYS 1 resource, 2 queue, 3 turn, 4 looks, 5 counter if ARGV 5 > 0, marker if ARGV 7 ≥ 0; a lean claim names no turn and looks
 -- ARGV 1 token, 2 'r' or 'w', 3 ttl in ms, 4 place, as in PERMIT_CLAIM, 5 life of the counter in ms (0 = no fencing),
 --      6 the proposed fencing token in µs (0 = none), 7 guard period in ms (0 = none, −1 = none, and the marker is not
 --      checked)

@@ -1,6 +1,7 @@
 -- Entries for shared locks, many or one, as in BATCH. Those that are about one lock read it once.
 -- KEYS for each entry its resource; its queue, turn and looks for C, P, D, S, L, Q and Y; its counter for A, D, S, L, Q and Y,
---      and for C with fencing; list of taken tokens, if an entry looks at it; marker if ARGV 1 ≥ 0
+--      and for C with fencing (lean C and P name no turn and looks, lean L the queue alone); list of taken tokens, if an entry
+--      looks at it; marker if ARGV 1 ≥ 0
 -- ARGV 1 guard period in ms, as in CLAIM; then groups: kind, number of entries, resources of each (1), and
 --      C  claim: 'r' or 'w', ttl in ms, life of counters in ms (0 = no fencing), proposed fencing token in µs (0 = none) · for
 --         each entry its token, and its place as in PERMIT_CLAIM
@@ -11,7 +12,7 @@
 --      P  claim permits: ttl, how many, k: how many there are · token, place as in C
 --      S  align permits: k, proposed fencing token · token, permits, as '0,3'
 --      X  extend permits: ttl, k, as in E (set again if the permits are free) · token, permits
---      L  leave: proposed fencing token · token
+--      L  leave: proposed fencing token, or LEAN · token
 --      Q  look: what is wanted, `r`, `w` or `p/k`; ttl (0 = only a reservation), life of the counter, proposed fencing token ·
 --         token, place: `ticket|life|sent`, as in BATCH
 --      Y  yield: what is wanted, proposed fencing token · token, place: `serial|ticket|life`, as in BATCH
@@ -49,7 +50,7 @@ local function voteShared(operation, ...)
   return x > 0 and x or 1
 end
 local function removeOne(token, proposal)
-  local reply, isAwaited = remove(k, token)
+  local reply, isAwaited = remove(k, token, k + (proposal == LEAN and 1 or 2))
   if reply.err then return failed(reply) end
   if isKnown(KEYS[k]) then
     forget(token)
@@ -73,7 +74,7 @@ while a <= #ARGV do
     for _ = 1, count do
       local reply = voteShared(claimRole, ARGV[a], role, ttl, life, proposal, ARGV[a + 1])
       add(reply == proposed and 1 or reply)
-      take(life == '0' and 4 * n or 5 * n, 2)
+      take(n * ((ARGV[a + 1] == LEAN and 2 or 4) + (life == '0' and 0 or 1)), 2)
     end
   elseif letter == 'E' or letter == 'D' then
     local role, ttl, create, isAwaited = ARGV[a], ARGV[a + 1], ARGV[a + 2], letter == 'D'
@@ -96,7 +97,7 @@ while a <= #ARGV do
     a = a + 3
     for _ = 1, count do
       add(voteShared(claimPermits, ARGV[a], ttl, wanted, permits, ARGV[a + 1]))
-      take(4 * n, 2)
+      take(n * (ARGV[a + 1] == LEAN and 2 or 4), 2)
     end
   elseif letter == 'X' then
     local ttl, permits, create = unpack(ARGV, a, a + 2)
@@ -140,7 +141,7 @@ while a <= #ARGV do
     a = a + 1
     for _ = 1, count do
       add(removeOne(ARGV[a], proposal))
-      take(5 * n, 1)
+      take(n * (proposal == LEAN and 2 or 5), 1)
     end
   end
 end
