@@ -144,7 +144,9 @@ export class Request implements Asked {
 
   /** The same for a reply that asks for it again. */
   get again(): Request {
-    return this.operation === RELEASING_SHARED_LEAN ? releaseQueued(this.scope, this.token, this.amount) : this;
+    return this.operation === RELEASING_SHARED_LEAN
+      ? releaseQueued(this.scope, this.token, this.amount)
+      : this;
   }
 
   /** The command that sends it alone; built once for all masters. */
