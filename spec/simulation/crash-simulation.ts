@@ -268,9 +268,9 @@ class CrashRun {
 
   /** From the end of the ttl on, or the release, until the first of those that live. */
   #judge(): void {
-    const { deaf, dies, kind, lets } = this.setting;
-    // to one that looked just before: it seems to be the holder; permits are reserved
-    const isDirect = kind !== 'permits' && lets === 'release';
+    const { deaf, dies, lets } = this.setting;
+    // to one that looked just before: it seems to be the holder
+    const isDirect = lets === 'release';
     const eachMs = isDirect ? TTL_MS + LATE_MS : RESERVE_MS + LATE_MS;
     const mostMs = LATE_MS + deaf * eachMs;
     if (this.firstAfterMs > mostMs)

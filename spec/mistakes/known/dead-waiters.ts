@@ -120,7 +120,7 @@ export const DEAD_WAITERS: readonly Mistake[] = [
       {
         in: 'lua:give',
         find: 'freshLook(own, not self and look)',
-        replace: 'freshLook(own, terms)',
+        replace: 'freshLook(own, look)',
       },
     ],
     noticedBy: { specs: ['spec/queue/dead-waiters.spec.ts'] },

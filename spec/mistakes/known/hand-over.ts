@@ -58,7 +58,7 @@ export const HAND_OFF: readonly Mistake[] = [
         in: 'QueueWait.#take',
         find: 'place.has(serial, claimed && directVote(claimed, nowMs, { ttlMs, driftFactor }))',
         replace:
-          'place.has(serial, directVote(claimed ?? { fence: 0, sentMs: place.sentAtMs, spanMs: undefined }, nowMs, { ttlMs, driftFactor }))',
+          'place.has(serial, directVote(claimed ?? { fence: 0, slots: "", sentMs: place.sentAtMs, spanMs: undefined }, nowMs, { ttlMs, driftFactor }))',
       },
     ],
     noticedBy: {

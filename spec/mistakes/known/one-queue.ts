@@ -202,4 +202,10 @@ export const ONE_QUEUE: readonly Mistake[] = [
     ],
     noticedBy: { specs: ['spec/protocol/lua/shared-queue-scripts.spec.ts'] },
   },
+  {
+    name: 'let in: a look hands over directly to those in front of it',
+    why: 'they did not look as the lock became free: each that has died costs its ttl',
+    patches: [{ in: 'lua:choose', find: 'isFront = isFront and token ~= self', replace: 'isFront = false' }],
+    noticedBy: { breaks: ['service'], seeds: { of: 'crashes', options: { kind: 'write', deaf: 4 } } },
+  },
 ];

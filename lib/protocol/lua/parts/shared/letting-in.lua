@@ -70,17 +70,22 @@ local function stopEndsIn(own)
   return lastEnd() > now and last - now or MUTE_MS
 end
 
+-- Those in front of one that looks get a reservation, as for exclusive locks: they did not look as the lock became free, and
+-- may be dead.
+--
 -- Returns those to let in, in order, which are among `holders` from here on, marked; the tokens whose places go, since they
 -- have a vote here; and those that are gone. Of the place that stops the others, the token, whether it would fit, and the
 -- ticket if nobody has asked it to look yet.
 local function choose(own, self)
   local chosen, placed, dead = {}, {}, {}
   local _, askedTo = askedOf(own)
+  local isFront = self
   for i = 0, MOST_TIDIED - 1 do
     local token, ticket = placeAt(own, i)
     if not token then break end
     local look = lookOf(own, token)
     local isThere, stops = standing(own, token, look)
+    isFront = isFront and token ~= self
     if holders[token] then
       placed[#placed + 1] = token
     elseif token ~= self and not isThere then
@@ -90,7 +95,7 @@ local function choose(own, self)
       local want, first, k = token == self and own.want or wantOf(look), nil, nil
       if want and not isMute(token) then first, k = roomFor(token, want) end
       if first and (own.given + #chosen < MOST_LET_IN or token == self) then
-        chosen[#chosen + 1] = {token, ticket, first, k, look}
+        chosen[#chosen + 1] = {token, ticket, first, k, not isFront and look}
         kind = kindOf(want)
         note(token, first, now + RESERVE_MS, k, own.serial, ticket)
       elseif first or stops or ticket > (askedTo or 0) then
@@ -106,7 +111,7 @@ end
 local function voteFor(own, one, self)
   local token, ticket, first, k = one[1], one[2], one[3], one[4]
   if token == self then return note(token, first, answer(own, 0, first, k), k, own.serial, ticket) end
-  local ttl, sent, at, fence = freshLook(own, one[5], '|' .. wantOf(one[5]))
+  local ttl, sent, at, fence = freshLook(own, one[5], '|' .. (wantOf(one[5]) or ''))
   if not ttl then
     return note(token, first, now + RESERVE_MS, k, own.serial, ticket), 'G ' .. int(own.serial)
   end
