@@ -17,6 +17,7 @@ export const BROAD_SPECS = Object.freeze({
   'spec/scripts/release.spec.ts': 'the release, for maintainers',
   'spec/scripts/earlier.spec.ts': 'packages of earlier commits, for maintainers',
   'spec/scripts/parts.spec.ts': 'what specs need: for maintainers',
+  'spec/support/breadth.spec.ts': 'which specs are run, for maintainers',
   'spec/scripts/check-api.spec.ts': 'the API report: CI checks it by itself',
   'spec/scripts/check-docs.spec.ts': 'the check of the texts: CI runs it by itself',
   'spec/scripts/masters.spec.ts': 'how masters are started: every spec on real servers does it',

@@ -13,8 +13,16 @@ const breadth = (process.env['QUORATE_SPECS'] ?? 'all') as Breadth;
 /** For files that are left out as a whole: they have no others beside. */
 export const isUsual = breadth === 'usual';
 
-/** Of the specs that are being declared: how many lists of others, or `further`, they are within. */
-let depth = 0;
+/** One for all copies of this module: mocha loads some spec files as ES modules and others as CommonJS, each with a copy. */
+interface Declaring {
+  /** Of the specs that are being declared: how many lists of others, or `further`, they are within. */
+  depth: number;
+  /** Only others are added to suites. */
+  leavesOut: boolean;
+}
+
+const global: typeof globalThis & { quorateSpecs?: Declaring } = globalThis;
+const declaring = (global.quorateSpecs ??= { depth: 0, leavesOut: false });
 
 /** Those of a list that this run is about. Its specs are declared as it is gone through. @param usual  those that `npm test` has */
 export function wide<T>(all: readonly T[], usual: readonly T[]): readonly T[] {
@@ -32,29 +40,32 @@ export function wide<T>(all: readonly T[], usual: readonly T[]): readonly T[] {
 /** A spec that `npm test` leaves out: another one there is about the same rule, or it takes long. */
 export function further(title: string, run: (this: Mocha.Context) => Promise<void> | void): void {
   if (isUsual) return;
-  depth++;
+  declaring.depth++;
   it(title, run);
-  depth--;
+  declaring.depth--;
 }
 
 class Others<T> extends Array<T> {
   override *[Symbol.iterator](): ArrayIterator<T> {
     for (const one of super.values()) {
-      depth++;
+      declaring.depth++;
       try {
         yield one;
       } finally {
-        depth--;
+        declaring.depth--;
       }
     }
   }
 }
 
 function isOther({ file }: Mocha.Test): boolean {
-  return depth > 0 || Object.keys(BROAD_SPECS).some((place) => file?.includes(`/${place}`) === true);
+  return (
+    declaring.depth > 0 || Object.keys(BROAD_SPECS).some((place) => file?.includes(`/${place}`) === true)
+  );
 }
 
-if (breadth === 'others') {
+if (breadth === 'others' && !declaring.leavesOut) {
+  declaring.leavesOut = true;
   const { addTest } = Mocha.Suite.prototype;
   Mocha.Suite.prototype.addTest = function add(test) {
     return isOther(test) ? addTest.call(this, test) : this;
