@@ -123,9 +123,9 @@ export class Withdrawal implements Sink {
 }
 
 /**
- * Sends a release or an undo again while its reply says so: more waiters are gone than one call drops, and the last one hands
- * the lock over. Nobody waits for it: the votes are given back already. If this process ends first, the waiters do the rest
- * when they look.
+ * Sends a release or an undo again while its reply says so: more waiters are gone than one call drops, or a lean release found
+ * somebody who waits. The last call hands the lock over. Nobody waits for it: the votes are given back already. If this
+ * process ends first, the waiters do the rest when they look.
  */
 export function repeatIfUnfinished(node: Node, { again }: Request, reply: unknown): void {
   if (!isToRepeat(reply)) return;

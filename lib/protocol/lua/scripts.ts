@@ -6,8 +6,8 @@
  *
  * Keys are the n resources; behind them, if votes are given back or waited for, their n queues and n turns; then, if a lock
  * may be handed over directly, their n looks; then, if a fencing token is asked for or may be counted, their n counters; and
- * last, with a guard, the master's marker. All keys are declared and
- * used in place as `KEYS[i]`, as hosted Redis demands (an MGET for many takes a part of `KEYS`). On a cluster, all keys of
+ * last, with a guard, the master's marker. Of turns, looks and queues, a lean claim or release of a shared lock names the queue
+ * alone. All keys are declared and used in place as `KEYS[i]`, as hosted Redis demands (an MGET for many takes a part of `KEYS`). On a cluster, all keys of
  * a call are in one slot. A key of another type never makes a script fail half-way: types are checked before the first
  * write, or the write is taken back. Deletions come first: a later step may fail without keeping the lock.
  *
