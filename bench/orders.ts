@@ -68,6 +68,8 @@ export interface MinglingAsked extends Pick<ContentionAsked, 'holdMs' | 'fromMs'
 export interface Mingled {
   /** How long each acquisition took that was granted within the window, in ms. */
   readonly waitsMs: readonly number[];
+  /** How many each lane had of these. */
+  readonly grants: readonly number[];
   /** CPU time of this process within the window, user and system. */
   readonly cpuMs: number;
   /** Acquisitions that gave up, and what the first said. */

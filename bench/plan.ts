@@ -8,7 +8,7 @@ export const SCENARIOS = [
   'bursts',
   'faults',
   'refusals',
-  'moderate',
+  'hot',
   'contention',
   'crashes',
   'cost',
@@ -63,24 +63,34 @@ export const WAIT_MS = 500;
 export const HOLD_MS = 1;
 
 /**
- * Moderate contention, as services have it: two processes, each with so many lanes on one instance, and each lane locks one
- * of so many names, drawn at random. Some names are wanted by two or three lanes at a time.
+ * Hot names, as services have them: two processes, each with so many lanes on one instance, and each lane locks one of so many
+ * names, drawn at random, works and gives it back.
  */
 export interface Mingle {
   /** Of each process. */
   readonly lanes: number;
   readonly names: number;
+  /** How long a holder works, in ms. */
+  readonly holdMs: number;
+  /** Two processes beside it take all the CPU time they can get. */
+  readonly isBusy?: true;
+  /** The masters are so far away, in ms, each way. */
+  readonly delayMs?: number;
 }
 
-const MINGLES: readonly Mingle[] = [
-  { lanes: 50, names: 200 },
-  { lanes: 50, names: 1_000 },
-  { lanes: 10, names: 200 },
-  { lanes: 20, names: 20 },
+const NEAR: readonly Mingle[] = [
+  { lanes: 25, names: 1, holdMs: 1 },
+  { lanes: 5, names: 1, holdMs: 1 },
+  { lanes: 20, names: 20, holdMs: 5 },
+  { lanes: 50, names: 200, holdMs: 5 },
+  { lanes: 10, names: 200, holdMs: 5 },
+  { lanes: 50, names: 1_000, holdMs: 5 },
 ];
-
-/** How long a holder works there, in ms. */
-export const MINGLE_HOLD_MS = 5;
+const MINGLES: readonly Mingle[] = [
+  ...NEAR,
+  ...NEAR.slice(0, 4).map((near) => ({ ...near, isBusy: true }) as const),
+  { lanes: 25, names: 1, holdMs: 1, delayMs: 1 },
+];
 
 /** So many clients that want one lock. */
 export interface Crowd {
@@ -242,7 +252,7 @@ const SMOKE: Plan = {
       { nodes: 1, inFlight: 64 },
     ],
   },
-  mingles: MINGLES.slice(0, 1),
+  mingles: [MINGLES[2], MINGLES.at(-1)].filter((one) => one !== undefined),
   rounds: 1,
   leadInMs: 10,
   sliceMs: 30,
@@ -272,8 +282,11 @@ export function describeCrowd({ nodes, clients, isFrozen, delayMs }: Omit<Crowd,
   return `N = ${nodes}${isFrozen ? ', one frozen' : ''}${away}, ${clients} clients`;
 }
 
-export function describeMingle({ lanes, names }: Mingle): string {
-  return `N = ${QUORUM_OF}, two processes of ${lanes} lanes, ${names.toLocaleString('en')} names`;
+export function describeMingle({ lanes, names, holdMs, isBusy, delayMs }: Mingle): string {
+  const where = delayMs === undefined ? '' : `, masters ${delayMs} ms away`;
+  const beside = isBusy === true ? ', busy machine' : '';
+  const many = names === 1 ? 'one name' : `${names.toLocaleString('en')} names at random`;
+  return `N = ${QUORUM_OF}, 2 × ${lanes} lanes, ${many}, held for ${holdMs} ms${where}${beside}`;
 }
 
 export function describeLoad({ nodes, inFlight, isOnce, works, isBusy }: Load): string {

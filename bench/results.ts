@@ -59,6 +59,8 @@ export interface MingleRow extends Row, Mingle {
   readonly commandsPerGrant?: number;
   readonly clientCpuMs?: number;
   readonly gaveUp?: number;
+  /** Jain's index over the grants of all lanes: 1 = alike. */
+  readonly jain?: number;
 }
 
 export interface ContentionRow extends Row, Pick<Crowd, 'clients' | 'nodes' | 'isFrozen' | 'delayMs'> {

@@ -15,7 +15,7 @@ import { measureFaults, measureRefusals } from './scenarios/faults.js';
 import { measureMemory, measureRenewal } from './scenarios/held.js';
 import { measureLoads } from './scenarios/loads.js';
 import { measureNames } from './scenarios/names.js';
-import { measureMingles } from './scenarios/moderate.js';
+import { measureMingles } from './scenarios/hot.js';
 import { measurePackages } from './scenarios/packages.js';
 import type { Scene } from './scenarios/scene.js';
 import { measureSteps } from './scenarios/steps.js';
@@ -61,7 +61,7 @@ const WORK: Readonly<Record<ScenarioName, (scene: Scene) => Promise<Partial<Foun
   parallel: async (scene) => ({ loads: await measureLoads(scene, scene.plan.loads.parallel) }),
   faults: async (scene) => ({ faults: await measureFaults(scene) }),
   refusals: async (scene) => ({ refusals: await measureRefusals(scene) }),
-  moderate: async (scene) => ({ mingles: await measureMingles(scene) }),
+  hot: async (scene) => ({ mingles: await measureMingles(scene) }),
   contention: async (scene) => ({ contention: await measureContention(scene) }),
   crashes: async (scene) => ({ crashes: await measureCrashes(scene) }),
   cost: async (scene) => ({ cost: await measureCost(scene), steps: await measureSteps(scene) }),
@@ -85,7 +85,7 @@ function takingPart(
   const those = byMasters.filter((name) => isIn(scenario, entryOf(name)));
   if (mode !== 'smoke' || scenario === 'sequential') return those;
   const few = those.filter((name) => entryOf(name).isQuick);
-  return scenario === 'contention' || scenario === 'moderate' ? few : few.filter(isNoPeer);
+  return scenario === 'contention' || scenario === 'hot' ? few : few.filter(isNoPeer);
 }
 
 /** Services' loads are many: they are for whom the README tells of, and for the floors that ask the same. */
@@ -186,7 +186,7 @@ function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
       );
     case 'refusals':
       return 2 * (plan.refusalCapMs + plan.refusalRounds * 2_000);
-    case 'moderate':
+    case 'hot':
       return (
         contenders * plan.mingles.length * plan.mingleRounds * (plan.mingleMs + plan.contentionWarmUpMs + 500)
       );

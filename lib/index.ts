@@ -56,6 +56,7 @@ export {
 export type { Diagnosis, NodeDiagnosis } from './diagnosis/diagnosis.js';
 export type { Finding, FindingCode, Severity } from './diagnosis/finding.js';
 export type { DiagnoseOptions } from './input/diagnose-options.js';
+export type { LocalInspection } from './coordinator/local-lines.js';
 export type { Inspection, NodeInspection } from './lease/inspection.js';
 export {
   type AcquireOptions,

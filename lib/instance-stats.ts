@@ -9,6 +9,8 @@ import type { Counts } from './telemetry/counts.js';
 export interface RedlockCounts {
   /** Leases that were granted, except adopted ones. */
   readonly acquired: number;
+  /** Of these, leases that got the lock from another lease of this instance, without a message. */
+  readonly localHandOvers: number;
   /** Leases that were adopted. */
   readonly adopted: number;
   /** Calls that had to wait. */
@@ -35,7 +37,7 @@ export interface RedlockStats {
   readonly held: number;
   /** Calls for a lease that are under way now. */
   readonly calls: number;
-  /** Calls that wait now, in a queue or between attempts. `maxWaiters` bounds them. */
+  /** Calls that wait now: for other calls of this instance, in a queue or between attempts. `maxWaiters` bounds them. */
   readonly waiting: number;
   /** Undos that masters have not confirmed yet; they are retried in the background. */
   readonly owedUndos: number;
@@ -44,10 +46,11 @@ export interface RedlockStats {
 }
 
 export function readStats(counts: Counts, coordinator: Coordinator, source: LeaseSource): RedlockStats {
-  const { acquired, adopted, failed, renewed, renewalsFailed, lost, released, givenAway } = counts;
+  const { acquired, localHandOvers, adopted, failed, renewed, renewalsFailed, lost, released, givenAway } =
+    counts;
   return {
     counts: {
-      ...{ acquired, adopted, waited: coordinator.waited, failed: { ...failed } },
+      ...{ acquired, localHandOvers, adopted, waited: coordinator.waited, failed: { ...failed } },
       ...{ renewed, renewalsFailed, lost, released, givenAway },
     },
     held: source.held.size,

@@ -149,11 +149,9 @@ export class LeaseSource implements Coordination {
   }
 
   async inspect(name: string): Promise<Inspection> {
-    return readInspection(
-      name,
-      await this.#survey(inspection(this.#keys.keyOf(name))),
-      this.coordinator.nodes,
-    );
+    const key = this.#keys.keyOf(name);
+    const answers = await this.#survey(inspection(key));
+    return { ...readInspection(name, answers, this.coordinator.nodes), local: this.coordinator.localAt(key) };
   }
 
   async inspectShared(name: string): Promise<SharedInspection> {
@@ -201,7 +199,9 @@ export class LeaseSource implements Coordination {
     const Held = grant.kind.name === 'write' ? WriteLease : Lease;
     const lease = new Held(this, grant, names, call);
     this.held.add(lease);
-    this.telemetry.counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
+    const { counts } = this.telemetry;
+    counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
+    if (grant.turn > 0) counts.localHandOvers++;
     if (!this.#isClosing) return lease;
     void lease.release(); // closed in this very turn: nobody works under it yet
     throw closedError();
@@ -213,7 +213,8 @@ export class LeaseSource implements Coordination {
     call: CallTerms,
     observer: AcquisitionObserver | undefined,
   ): AcquisitionTerms {
-    const { handOver, maxDelayMs, minDelayMs, nodeTimeoutMs, ttlMs, waitMs } = call;
+    const { fair, handOver, localTurns, maxDelayMs, minDelayMs, nodeTimeoutMs, ttlMs, waitMs } = call;
+    const isAlone = kind.name !== 'mutex' || resources.length > 1 || !fair || this.#hasCluster;
     return {
       resources,
       scope: this.#keys.scopeOf(resources, kind, call.fencing),
@@ -223,7 +224,8 @@ export class LeaseSource implements Coordination {
       minDelayMs,
       maxDelayMs,
       handOver,
-      fair: call.fair && waitMs > 0 && !this.#hasCluster,
+      fair: fair && waitMs > 0 && !this.#hasCluster,
+      localTurns: isAlone ? 0 : localTurns,
       observer,
     };
   }

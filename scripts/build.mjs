@@ -136,7 +136,7 @@ function shrink() {
     const written = readFileSync(path, 'utf8');
     const whole = name === 'testing.cjs' ? withSmallMasters(written) : written;
     const code = withNamesOutside(withChunkNames(whole));
-    const options = { minifyWhitespace: true, minifySyntax: true, lineLimit: 240, target: TARGET };
+    const options = { minifyWhitespace: true, minifySyntax: true, lineLimit: 800, target: TARGET };
     writeFileSync(path, transformSync(code, options).code);
   }
 }

@@ -51,20 +51,21 @@ type Nothing<Options> = { readonly [Name in keyof Options]-?: undefined };
 const NO_RETRY: Nothing<RetryOptions> = { minDelayMs: undefined, maxDelayMs: undefined };
 const NO_TRY: Nothing<TryAcquireOptions> = {
   ...{ ttlMs: undefined, nodeTimeoutMs: undefined, renew: undefined, maxHoldMs: undefined },
-  ...{ fencing: undefined, signal: undefined },
+  ...{ fencing: undefined, localTurns: undefined, signal: undefined },
 };
 const NO_ACQUIRE: Nothing<AcquireOptions> = {
   ...{ ...NO_TRY, waitMs: undefined, fair: undefined, handOver: undefined, retry: undefined },
 };
 const NO_OWNER: Nothing<ReentrantOptions> = { ...NO_ACQUIRE, owner: undefined };
-const { fencing: _fencing, ...ofReaders } = NO_ACQUIRE;
+const { localTurns: _localTurns, ...NO_WRITE } = NO_ACQUIRE;
+const { fencing: _fencing, ...ofReaders } = NO_WRITE;
 const NO_PERMITS: Nothing<PermitOptions> = { ...ofReaders, permits: undefined };
 const { signal: _signal, ...shared } = NO_ACQUIRE;
 const NO_INSTANCE: Nothing<RedlockOptions> = {
   ...{ ...shared, driftFactor: undefined, keyPrefix: undefined, maxWaiters: undefined },
   restartGuardMs: undefined,
 };
-const NO_MUTEX: Nothing<MutexOptions> = { fair: undefined, reentrant: undefined };
+const NO_MUTEX: Nothing<MutexOptions> = { fair: undefined, localTurns: undefined, reentrant: undefined };
 const NO_CLOSE: Nothing<CloseOptions> = { drainMs: undefined, releaseHeld: undefined };
 const NO_MASTERS: Nothing<MemoryMastersOptions> = { clock: undefined, timers: undefined };
 
@@ -196,7 +197,7 @@ describe('options: undefined is the same as left out', () => {
       await redlock.using('d', NO_ACQUIRE, work),
       await redlock.mutex('e', NO_MUTEX).using(NO_ACQUIRE, work),
       await redlock.mutex('f', { reentrant: true }).using(NO_OWNER, work),
-      await redlock.readWriteLock('g').write.using(NO_ACQUIRE, work),
+      await redlock.readWriteLock('g').write.using(NO_WRITE, work),
       await redlock.semaphore('h', 2).using(NO_PERMITS, work),
     ];
     expect(ends).to.deep.equal(['held', 'held', 'held', 'held', 'held']);
@@ -232,6 +233,7 @@ describe('redlock.options: what is in force', () => {
         fencing: false,
         fair: false,
         handOver: 'reserve' as const,
+        localTurns: 5,
         retry: { minDelayMs: 1, maxDelayMs: 2 },
       },
       ...{ driftFactor: 0.5, keyPrefix: 'app:', restartGuardMs: 60_000, maxWaiters: 7 },

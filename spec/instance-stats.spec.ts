@@ -3,7 +3,10 @@ import { expect } from 'chai';
 import { fakeCluster } from './support/fake-cluster.js';
 import { rejection } from './support/rejection.js';
 
-const NONE = { acquired: 0, adopted: 0, waited: 0, failed: {}, renewed: 0, renewalsFailed: 0, lost: 0 };
+const NONE = {
+  ...{ acquired: 0, localHandOvers: 0, adopted: 0, waited: 0, failed: {} },
+  ...{ renewed: 0, renewalsFailed: 0, lost: 0 },
+};
 
 describe('redlock.stats', () => {
   it('nothing yet: zeros, and a state for each master that connects none of them', () => {

@@ -1,6 +1,6 @@
 /**
- * A lock by hand that waits: the floor's commands, and another try 5 to 15 ms later, until it has a quorum. What it got of
- * a lock that is held it gives back first. As the other floors it is no lock to use.
+ * A lock by hand that waits: the floor's commands, and another try 5 to 15 ms later (or 10 to 30), until it has a quorum. What it
+ * got of a lock that is held it gives back first. As the other floors it is no lock to use.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,23 +14,32 @@ interface Held {
   readonly token: string;
 }
 
-const LEAST_PAUSE_MS = 5;
-const MOST_PAUSE_MS = 15;
+/** The range of the pause before the next try, in ms. */
+interface Pause {
+  readonly least: number;
+  readonly most: number;
+}
 
-export const contender: Contender<Held> = {
-  kinds: [PLAIN_HOLD],
-  async open(urls) {
-    const clients = await openClients(urls);
-    await Promise.all(clients.map(loadScripts));
-    return new PollingSession(clients);
-  },
-};
+export function pollingEvery(between: Pause): Contender<Held> {
+  return {
+    kinds: [PLAIN_HOLD],
+    async open(urls) {
+      const clients = await openClients(urls);
+      await Promise.all(clients.map(loadScripts));
+      return new PollingSession(clients, between);
+    },
+  };
+}
+
+export const contender = pollingEvery({ least: 5, most: 15 });
 
 class PollingSession extends ClientSession implements Session<Held> {
   readonly #votes: number;
+  readonly #between: Pause;
 
-  constructor(clients: readonly Redis[]) {
+  constructor(clients: readonly Redis[], between: Pause) {
     super(clients);
+    this.#between = between;
     this.#votes = quorumOf(clients.length);
   }
 
@@ -39,7 +48,8 @@ class PollingSession extends ClientSession implements Session<Held> {
       const held = { resource, token: randomUUID() };
       if (await this.#claim(held)) return held;
       await this.release(held);
-      await pause(LEAST_PAUSE_MS + Math.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
+      const { least, most } = this.#between;
+      await pause(least + Math.random() * (most - least));
     }
   }
 

@@ -178,6 +178,15 @@ export const CONTENDERS = {
       'the floor, but gives back what it got of a lock that is held, and asks again every 5 to 15 ms: a simple lock by hand',
     load: () => import('./floor-polling.js'),
   },
+  'floor-polling-slow': {
+    ...floor,
+    waits: true,
+    isQuick: true,
+    label: 'plain ioredis, polls, slow',
+    about:
+      'the floor, but gives back what it got of a lock that is held, and asks again every 10 to 30 ms: a simple lock by hand',
+    load: () => import('./floor-polling-slow.js'),
+  },
   redlock4: {
     ...peer,
     renews: false,

@@ -1,5 +1,5 @@
 /** The tables of a run. Pure: nothing is measured here. */
-import { describeLoad, describeMingle, isOfServices, MINGLE_HOLD_MS } from '../plan.js';
+import { describeLoad, describeMingle, isOfServices } from '../plan.js';
 import type { FaultRow, LoadRow, MingleRow, RefusalRow, Results } from '../results.js';
 import { brief, failuresOf, labelOf, latency, NONE, short, two, whole, withRange } from './format.js';
 import { contentionTables } from './contention-tables.js';
@@ -154,7 +154,7 @@ function refusalTable(refusals: readonly RefusalRow[]): Table {
 
 function mingleTables(mingles: readonly MingleRow[]): readonly Table[] {
   return groupBy(mingles, describeMingle).map(([mingle, rows]) => ({
-    title: `Moderate contention, ${mingle} at random, holders work ${MINGLE_HOLD_MS} ms`,
+    title: `Hot names, ${mingle}`,
     head: [
       '',
       'grants/s (range)',
@@ -163,11 +163,12 @@ function mingleTables(mingles: readonly MingleRow[]): readonly Table[] {
       'wait p50, to the shortest that is not ours',
       'commands/grant, all masters',
       'client CPU/grant, ms',
+      "Jain's index, lanes",
       'gave up',
     ],
     rows: rows.map((row): Row => {
       const { waitMs } = row;
-      if (waitMs === undefined) return failed(row.contender, row.trouble, 7);
+      if (waitMs === undefined) return failed(row.contender, row.trouble, 8);
       return [
         labelOf(row.contender),
         withRange(row.grantsPerSecond, whole),
@@ -176,6 +177,7 @@ function mingleTables(mingles: readonly MingleRow[]): readonly Table[] {
         row.waitToBestOther === undefined ? NONE : two(row.waitToBestOther.median),
         short(row.commandsPerGrant),
         two(row.clientCpuMs ?? NaN),
+        two(row.jain ?? NaN),
         whole(row.gaveUp ?? NaN),
       ];
     }),

@@ -2,6 +2,7 @@
  * What the command reads on the masters beyond what the library shows: fencing counters, names of locks, and the tokens of
  * holders, for taking a lock away from them. Tokens are never printed.
  */
+import { FENCE_BLOCK } from '../protocol/lua/stored.js';
 import { SystemTimers } from '../runtime/clock.js';
 import {
   counterKey,
@@ -60,10 +61,13 @@ async function ready(transport: RedisTransport): Promise<void> {
   }
 }
 
-/** The last fencing token of a lock that a master accepted; undefined if it has none, or does not say. */
+/**
+ * The last fencing token of a lock that a master accepted, for the first lease on a grant; undefined if it has none, or does not
+ * say.
+ */
 export async function lastFence(transport: RedisTransport, key: string): Promise<number | undefined> {
   const counter = await ask(transport, { name: 'get', args: [counterKey(key)] }).catch(() => null);
-  const fence = typeof counter === 'string' ? Number(counter) : NaN;
+  const fence = typeof counter === 'string' ? Number(counter) - (FENCE_BLOCK - 1) : NaN;
   return Number.isSafeInteger(fence) ? fence : undefined;
 }
 

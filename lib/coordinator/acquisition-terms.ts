@@ -1,6 +1,7 @@
 /** The terms of one acquisition, and what all acquisitions share. */
 import type { QueueParts } from '../queue/terms.js';
 import type { Admission, Waiters } from './admission.js';
+import type { LocalLines } from './local-lines.js';
 import type { RecentContention } from '../queue/recent-contention.js';
 import type { ClockReadings } from '../quorum/clock-readings.js';
 import type { Node } from '../node/node.js';
@@ -16,9 +17,13 @@ export interface CoordinatorParts extends QueueParts {
   readonly contention: RecentContention;
   readonly admission: Admission;
   readonly waiters: Waiters;
+  readonly local: LocalLines;
 }
 
-/** One acquisition: of what, and on which terms of its call; `fair` only if it can wait in a queue. */
+/**
+ * One acquisition: of what, and on which terms of its call; `fair` only if it can wait in a queue, `localTurns` only if it may wait
+ * in a local line.
+ */
 export interface AcquisitionTerms extends Omit<CallTerms, 'by' | 'fencing' | 'renew' | 'maxHoldMs'> {
   readonly resources: readonly string[];
   readonly scope: Scope;

@@ -7,14 +7,18 @@
  * the resource's *home master* first, and the others only if that one grants: contenders meet on one master, a refusal costs
  * one command, and votes are not split (protocol C2).
  *
+ * Calls of one instance for one exclusive lock wait for each other first, in a local line (`local-lines.ts`): only the head of it
+ * makes attempts.
+ *
  * Every attempt draws a fresh token. It has one deadline for everything except its wait in a queue, and is undone on
  * every master that it was sent to before the next attempt starts.
  */
-import { PATIENCE } from './admission.js';
+import { roomWait } from './admission.js';
 import { type Claim, endAwaited, ENDED, NOTHING } from './awaited.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
 import { type CallContext, cancelledError, isHopeless, unwaitedError } from '../quorum/failure.js';
+import type { LocalLine } from './local-lines.js';
 import { isGreedy, MutePlace } from '../queue/mute-place.js';
 import { Queue } from '../queue/queue.js';
 import type { Departure } from '../queue/terms.js';
@@ -44,14 +48,6 @@ type Miss = 'refused' | 'unasked';
 /** Called when an attempt ends: with its grant, or with a promise that resolves when it has been undone. */
 type OnAttemptEnd = (end: Grant | Promise<Miss>) => void;
 
-/** How a claim is sent. */
-interface Sending {
-  readonly sentAtMs: number;
-  /** The master to ask before the others. */
-  readonly home: Node | undefined;
-  readonly isAdmitted: boolean;
-}
-
 export class Acquisition implements RoundObserver {
   readonly #parts: CoordinatorParts;
   readonly #terms: AcquisitionTerms;
@@ -65,17 +61,31 @@ export class Acquisition implements RoundObserver {
   #queue: Queue | undefined;
   /** Its place if it cannot wait; undefined without one. */
   #mutePlace: MutePlace | undefined;
+  /** The local line whose head it is; undefined without one, and once it has the lock. */
+  #line: LocalLine | undefined;
+  /** When it began to wait in the local line: its ticket is of that instant. */
+  readonly #joinedAtMs: number | undefined;
   #awaited = NOTHING;
   /** Whether it has noted what the first attempt met. */
   #hasNoted = false;
   /** Whether it counts among those that wait. */
-  #isWaiter = false;
+  #isWaiter: boolean;
 
-  constructor(parts: CoordinatorParts, terms: AcquisitionTerms, cancellation: Cancellation) {
+  /** @param line  whose head it is; undefined without one */
+  constructor(
+    parts: CoordinatorParts,
+    terms: AcquisitionTerms,
+    cancellation: Cancellation,
+    line?: LocalLine,
+  ) {
     this.#parts = parts;
     this.#terms = terms;
     this.#cancellation = cancellation;
-    this.#backoff = new Backoff(parts, terms, cancellation);
+    this.#line = line;
+    this.#joinedAtMs = line?.joinedAtMs;
+    this.#isWaiter = this.#joinedAtMs !== undefined;
+    this.#backoff = new Backoff(parts, terms, cancellation, this.#joinedAtMs);
+    if (line !== undefined) line.failure = () => this.#history?.lastFull?.failure;
   }
 
   /**
@@ -83,19 +93,20 @@ export class Acquisition implements RoundObserver {
    *
    * If the first attempt is granted, this is the only promise: with many claims at a time, promises cost more than the rest of
    * the call.
+   *
+   * @param queuesAtOnce  whether the first attempt waits in the queue
    */
-  run(): Promise<Grant> {
+  run(queuesAtOnce = this.#shallQueue()): Promise<Grant> {
     return new Promise((resolve) => {
       this.#throwIfCancelled();
       this.#cancellation.listen(this.#endWait);
-      if (this.#shallQueue() && this.#mayWait()) resolve(this.#goOn(this.#attemptQueued(), true));
-      else {
-        this.#attempt((end) => {
-          if (!(end instanceof Grant)) return resolve(this.#goOn(end, false));
-          this.#noteContention(false);
-          resolve(end);
-        });
-      }
+      if (queuesAtOnce && this.#mayWait()) return resolve(this.#goOn(this.#attemptQueued(), true));
+      this.#attempt((end) => {
+        if (!(end instanceof Grant)) return resolve(this.#goOn(end, false));
+        this.#noteContention(false);
+        this.#leaveWaiters();
+        resolve(end);
+      });
     });
   }
 
@@ -122,8 +133,14 @@ export class Acquisition implements RoundObserver {
       }
     } finally {
       this.#mutePlace?.leave();
-      if (this.#isWaiter) this.#parts.waiters.leave();
+      this.#leaveWaiters();
+      this.#line?.end()?.onHead();
     }
+  }
+
+  #leaveWaiters(): void {
+    if (this.#isWaiter) this.#parts.waiters.leave();
+    this.#isWaiter = false;
   }
 
   /** Whether it may wait for others, which it does from here on. */
@@ -140,20 +157,14 @@ export class Acquisition implements RoundObserver {
     const { admission, clock } = this.#parts;
     this.#queue?.stepAside();
     if (!admission.admits()) return this.#waitForRoom(onEnd);
-    this.#attemptNow(this.#backoff.attempts === 1 ? this.#backoff.startedAtMs : clock.earliest(), onEnd);
+    const isFirst = this.#backoff.attempts === 1 && this.#joinedAtMs === undefined;
+    this.#attemptNow(isFirst ? this.#backoff.startedAtMs : clock.earliest(), onEnd);
   }
 
-  /**
-   * Waits for room until the call's wait ends. A wait that is shorter than a node timeout may last longer, as long as
-   * other attempts get answers.
-   */
   #waitForRoom(onEnd: OnAttemptEnd): void {
     const { admission, clock, nodes, timers } = this.#parts;
-    const { waitMs } = this.#terms;
-    const nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
-    const isBrief = waitMs < nodeTimeoutMs;
-    const [ms, times] = isBrief ? [nodeTimeoutMs, PATIENCE] : [this.#backoff.leftMs, 1];
-    const applicant = admission.wait({ timers, waitMs: ms, times }, (isLetIn) => {
+    const bounds = { nodeTimeoutMs: nodeTimeoutOf(nodes, this.#terms), leftMs: this.#backoff.leftMs };
+    const applicant = admission.wait(roomWait(timers, this.#terms.waitMs, bounds), (isLetIn) => {
       this.#awaited = NOTHING;
       if (isLetIn) return this.#attemptNow(clock.earliest(), onEnd);
       this.#met.notAsked();
@@ -167,7 +178,7 @@ export class Acquisition implements RoundObserver {
     // not with a mute place: on a single master, it keeps nobody out
     const home = this.#backoff.isLast || this.#mutePlace !== undefined ? undefined : this.#history?.home;
     const request = this.#request(this.#parts.random.token());
-    this.#claim(request, { sentAtMs, home, isAdmitted: true }, onEnd);
+    this.#claim(request, sentAtMs, home, onEnd);
   }
 
   /** Waits for its turn, and then claims. */
@@ -176,7 +187,7 @@ export class Acquisition implements RoundObserver {
     const queue = (this.#queue ??= new Queue(this.#parts, this.#terms));
     this.#mutePlace?.leave(); // or it would stop itself
     this.#mutePlace = undefined;
-    const ticket = (): number => (this.#ticket ||= this.#parts.clocks.ticket());
+    const ticket = (): number => (this.#ticket ||= this.#parts.clocks.ticket(this.#joinedAtMs));
     const turn = queue.wait(ticket, clock.earliest() + leftMs);
     this.#awaited = { kind: 'queue', queue };
     const timer = timers.wait(leftMs, this.#endWait);
@@ -185,8 +196,8 @@ export class Acquisition implements RoundObserver {
     if (!queue.wasFree) this.#noteContention(true);
     const isTurn = (end === 'granted' || end === 'reserved') && this.#cancellation.cancelled === undefined;
     if (!isTurn) return this.#depart(queue.depart(end));
-    const send = { sentAtMs: clock.earliest(), home: undefined, isAdmitted: false };
-    const claim = (onEnd: OnAttemptEnd): void => this.#claim(queue.claim(), send, onEnd);
+    const claim = (onEnd: OnAttemptEnd): void =>
+      this.#claim(queue.claim(), clock.earliest(), undefined, onEnd);
     const won = this.#win(queue) ?? (await new Promise<Grant | Miss>(claim));
     if (won instanceof Grant) this.#noteContention(false);
     return won;
@@ -194,29 +205,28 @@ export class Acquisition implements RoundObserver {
 
   /** The grant, if a quorum handed over votes that are still valid. */
   #win(queue: Queue): Grant | undefined {
-    const [{ won }, nowMs] = [queue, this.#parts.clock.now()];
-    if (won === undefined || won.validUntilMs <= nowMs) return undefined;
-    const grant = new Grant(withSlots(this.#terms.scope, won.slots), won.token, won.fence, this.#parts.nodes);
-    grant.prolong(won.validUntilMs);
-    grant.cameFrom('marked');
-    if (won.outcomes.some((outcome) => outcome?.kind !== 'granted')) grant.lacksVotes();
+    const nowMs = this.#parts.clock.now();
+    const grant = queue.win(nowMs);
+    if (grant === undefined) return undefined;
     this.#keep(grant, nowMs);
     queue.granted(grant);
-    this.#terms.observer?.granted(this.#backoff.attempts, won, won.fence);
+    this.#terms.observer?.granted(this.#backoff.attempts, queue, grant.fence);
     return grant;
   }
 
-  /** Notes how long a master may keep what it sent. */
+  /** A stay begins. Notes how long a master may keep what was sent for it. */
   #keep(grant: Grant, nowMs: number): void {
+    if (this.#line !== undefined) this.#parts.local.granted(this.#line, grant);
+    this.#line = undefined;
     grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, this.#parts.driftFactor));
   }
 
-  /** Sends a claim to the masters, and undoes it if it fails. */
-  #claim(request: Request, { sentAtMs, home, isAdmitted }: Sending, onEnd: OnAttemptEnd): void {
+  /** Sends a claim to the masters, and undoes it if it fails. @param home  the master to ask before the others */
+  #claim(request: Request, sentAtMs: number, home: Node | undefined, onEnd: OnAttemptEnd): void {
     const { nodes, timers } = this.#parts;
     const round = new Round(nodes, request, sentAtMs, this);
     const nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
-    const claim: Claim = { kind: 'claim', round, nodeTimeoutMs, isAdmitted };
+    const claim: Claim = { kind: 'claim', round, nodeTimeoutMs, isAdmitted: this.#queue?.isSpread !== true };
     this.#awaited = claim;
     const timer = timers.deadline(nodeTimeoutMs, this.#endWait);
     const conclude = (isFull = true): void =>
@@ -274,7 +284,7 @@ export class Acquisition implements RoundObserver {
   }
 
   async #fail({ isAdmitted, round }: Claim, isFull: boolean, timer: Timer): Promise<Miss> {
-    const isTimeout = this.#isOver && this.#cancellation.cancelled === undefined;
+    const isTimeout = this.#awaited.kind === 'ended' && this.#cancellation.cancelled === undefined;
     await this.#giveUp(round, isFull);
     this.#finish(timer);
     if (isAdmitted) this.#parts.admission.leave(isTimeout ? 1 : 0, !isTimeout);
@@ -286,7 +296,7 @@ export class Acquisition implements RoundObserver {
     const { clocks, nodes } = this.#parts;
     round.fail();
     this.#queue?.failed();
-    const isInTime = !this.#isOver;
+    const isInTime = this.#awaited.kind !== 'ended';
     const onFailed = (node: Node): void => this.#owe(node, round.request.token);
     const withdrawal = undoingOf(nodes, round, this.#queue, clocks, onFailed);
     const looked = withdrawal.send();
@@ -321,11 +331,6 @@ export class Acquisition implements RoundObserver {
     withdrawal.end();
     this.#met.leftQueue(departure, looks ? withdrawal.outcomes : undefined);
     return departure.isUnasked ? 'unasked' : 'refused';
-  }
-
-  /** The time of the attempt is up, or the call was cancelled. */
-  get #isOver(): boolean {
-    return this.#awaited.kind === 'ended';
   }
 
   /** A plain `SET` for the first attempt where that suffices. Else a script: it can do more, and says why it refuses. */

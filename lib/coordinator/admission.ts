@@ -20,13 +20,26 @@ export const BREAK_MS = 200;
 const WELL_IN_TIME = 1 / 2;
 
 /** A wait that is shorter than a node timeout may last this many node timeouts, while it waits for room. */
-export const PATIENCE = 10;
+const PATIENCE = 10;
 
 /** How long an applicant waits for room: `waitMs`, or up to `times` times as long while other attempts get answers. */
 export interface RoomWait {
   readonly timers: Timers;
   readonly waitMs: number;
   readonly times: number;
+}
+
+/**
+ * How long a call waits for room: until its wait ends. A wait that is shorter than a node timeout may last longer, as long as
+ * other attempts get answers.
+ */
+export function roomWait(
+  timers: Timers,
+  waitMs: number,
+  { leftMs, nodeTimeoutMs }: { readonly leftMs: number; readonly nodeTimeoutMs: number },
+): RoomWait {
+  if (waitMs < nodeTimeoutMs) return { timers, waitMs: nodeTimeoutMs, times: PATIENCE };
+  return { timers, waitMs: leftMs, times: 1 };
 }
 
 /** An attempt that waits for admission. */

@@ -4,7 +4,6 @@
  * Safety rests on three facts. Any two quorums share a master. A master's key holds one token. A holder believes in its
  * lease for a shorter time than the masters keep its keys. Nothing here relies on a timer to fire on time.
  */
-import { Acquisition } from './acquisition.js';
 import { Admission, Waiters } from './admission.js';
 import { LoopTurn } from '../node/batch.js';
 import type { Cancellation } from '../runtime/cancellation.js';
@@ -17,7 +16,7 @@ import { Node, type Sink } from '../node/node.js';
 import { Pace } from '../node/pace.js';
 import { nodeTimeoutOf, type Patience } from '../protocol/node-timeout.js';
 import { quorumOf } from '../protocol/quorum.js';
-import type { Answers } from '../protocol/tally.js';
+import { type Answers, NOBODY_ASKED } from '../protocol/tally.js';
 import { isOurs } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
 import { release, releaseQueued, type Request, undo, undoQueued } from '../protocol/request.js';
@@ -26,6 +25,8 @@ import { Subscriptions } from '../queue/subscriptions.js';
 import { type SurveyAnswer, survey, type SurveyHooks } from '../quorum/survey.js';
 import type { Environment } from '../redis/environment.js';
 import type { InstanceTerms } from '../protocol/terms.js';
+import { type LocalInspection, LocalLines } from './local-lines.js';
+import { acquire } from './local-wait.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
 import { Extensions } from './extensions.js';
@@ -50,11 +51,15 @@ interface ReadyWait {
   readonly withinMs?: number;
 }
 
+/** Called right before a release is done, with the answers so far. */
+type OnSettled = (answers: Answers) => void;
+
 export class Coordinator {
   readonly nodes: readonly Node[];
   readonly quorum: number;
   readonly #parts: CoordinatorParts;
   readonly #extensions: Extensions;
+  readonly #turn: LoopTurn;
   /** Timers of leases that other processes took over: until then, pushes about their votes are ignored. */
   readonly #givenAway = new Set<Timer>();
   /** Leases that were taken over while extensions of an earlier holder were in flight. */
@@ -68,6 +73,7 @@ export class Coordinator {
   ) {
     const { transports, clock, timers, random, wall, idle } = environment;
     const turn = new LoopTurn(transports.length, idle);
+    this.#turn = turn;
     this.quorum = quorumOf(transports.length);
     const pace = new Pace(clock, timers, this.quorum);
     this.nodes = transports.map((transport, i) => new Node(transport, i, clock, turn, pace));
@@ -86,6 +92,7 @@ export class Coordinator {
       contention: new RecentContention(clock),
       admission: new Admission(clock),
       waiters: new Waiters(maxWaiters),
+      local: new LocalLines({ clock, timers }),
       driftFactor,
     };
     this.#extensions = new Extensions(this.#parts);
@@ -102,6 +109,11 @@ export class Coordinator {
     return this.#parts.waiters.count;
   }
 
+  /** The local line of that key. */
+  localAt(key: string): LocalInspection {
+    return this.#parts.local.at(key);
+  }
+
   /** How many have waited so far. */
   get waited(): number {
     return this.#parts.waiters.total;
@@ -114,7 +126,7 @@ export class Coordinator {
 
   /** Rejects with a `RedlockError` if it ends without a grant. */
   acquire(terms: AcquisitionTerms, cancellation: Cancellation): Promise<Grant> {
-    return new Acquisition(this.#parts, terms, cancellation).run();
+    return acquire(this.#parts, terms, cancellation);
   }
 
   /** Extends by quorum. It never shortens or deletes what was held. */
@@ -137,16 +149,40 @@ export class Coordinator {
   /**
    * Gives the votes back. Resolves when a quorum has confirmed, or every master has answered or timed out. Never rejects.
    *
-   * @param onSettled  called right before with the answers so far
+   * If another call of this instance has the lock from here on, no master is asked.
+   *
+   * @param sinceMs  when the lease was granted, or handed on
    */
-  release(grant: Grant, nodeTimeoutMs: number, onSettled?: (answers: Answers) => void): Promise<void> {
+  release(grant: Grant, nodeTimeoutMs: number, sinceMs = Infinity, onSettled?: OnSettled): Promise<void> {
+    const { local } = this.#parts;
+    if (local.handOn(grant, sinceMs)) {
+      onSettled?.(NOBODY_ASKED);
+      return Promise.resolve();
+    }
+    const next = local.end(grant);
+    const looks = next?.looksAtOnce === true;
+    if (next !== undefined) this.#turn.crowd(); // what it sends goes out with the release
+    if (looks) next?.onHead();
+    const done = this.#release(grant, nodeTimeoutMs, looks, onSettled);
+    if (!looks) next?.onHead();
+    return done;
+  }
+
+  /** @param isAwaited  somebody has looked in front of it */
+  #release(
+    grant: Grant,
+    nodeTimeoutMs: number,
+    isAwaited: boolean,
+    onSettled: OnSettled | undefined,
+  ): Promise<void> {
     this.#end(grant);
-    const request = this.#mayHaveQueue(grant)
-      ? releaseQueued(grant, grant.token, this.#parts.clocks)
-      : release(grant, grant.token, this.#parts.clocks);
+    const request =
+      isAwaited || this.#mayHaveQueue(grant)
+        ? releaseQueued(grant, grant.token, this.#parts.clocks)
+        : release(grant, grant.token, this.#parts.clocks);
     const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
-      isUrgent: grant.keys.some((key) => this.#parts.contention.isLikely(key)),
+      isUrgent: isAwaited || grant.keys.some((key) => this.#parts.contention.isLikely(key)),
       onFailed: (node) => this.#extensions.owe(node, grant),
       onDone: () => this.#forget(grant), // until then, a slow master may push a vote
     });
@@ -179,6 +215,12 @@ export class Coordinator {
 
   /** The lease is lost: votes that may be left are undone once, and nothing stays scheduled for it. */
   abandon(grant: Grant): void {
+    const next = this.#parts.local.end(grant);
+    this.#undo(grant);
+    next?.onHead();
+  }
+
+  #undo(grant: Grant): void {
     this.#end(grant);
     if (this.#isClosed) return;
     const request = this.#mayHaveQueue(grant)
@@ -220,6 +262,7 @@ export class Coordinator {
     grant.setAside();
     grant.giveAway();
     this.#expectPushes(grant);
+    this.#parts.local.end(grant)?.onHead();
     return isInFlight;
   }
 

@@ -8,10 +8,14 @@ import type { CampaignOptions, ElectionOptions, LeadOptions, ObserveOptions } fr
 /** The longest value, in bytes of UTF-8: masters push and store it, and each reader is sent it by all masters. */
 const MOST_VALUE_BYTES = 4_096;
 
-/** A leader's lease is fenced and renewed, and candidates wait in the queue, whatever the instance's locks do. */
+/**
+ * A leader's lease is fenced and renewed, and candidates wait in the queue, whatever the instance's locks do. A leader that
+ * steps down makes room for other processes first: there are no local turns.
+ */
 export function resolveElection(given: ElectionOptions, instance: InstanceTerms): InstanceTerms {
   const call = resolveCall(given, ['ttlMs'], instance);
-  return Object.freeze({ ...instance, ...call, fencing: true, fair: true, renew: true, waitMs: Infinity });
+  const own = { fencing: true, fair: true, renew: true, waitMs: Infinity, localTurns: 0 };
+  return Object.freeze({ ...instance, ...call, ...own });
 }
 
 export function resolveCampaign(given: CampaignOptions, terms: InstanceTerms): CallTerms {

@@ -6,6 +6,7 @@ import { isCount, isName, isSignal } from './given.js';
 import { invalidArgument } from '../runtime/errors.js';
 import { checkNames } from './option-names.js';
 import { driftMs } from '../protocol/validity.js';
+import { FENCE_BLOCK } from '../protocol/lua/stored.js';
 import { MOST_MS, mostNodeTimeoutMs } from '../protocol/node-timeout.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 
@@ -62,6 +63,13 @@ interface SharedOptions {
    * @default 'direct'
    */
   readonly handOver?: HandOver | undefined;
+  /**
+   * How many leases of this instance may follow one another on one grant of the masters. Calls of one instance for the same
+   * exclusive lock wait in a local line, without messages. A release hands the lock on to the next of them, this many times less
+   * one, within 20 ms; then other processes have their turn. 0: each call asks the masters itself. From 0 to 63. No effect with
+   * several resources, `fair: false` or a Redis Cluster. @default 8
+   */
+  readonly localTurns?: number | undefined;
   /** The waits between the attempts of a waiter that does not wait in the queue. */
   readonly retry?: RetryOptions | undefined;
 }
@@ -125,7 +133,7 @@ export interface LossOptions {
 export interface UsingOptions extends AcquireOptions, LossOptions {}
 
 /** Options of `adopt`. */
-export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair' | 'handOver'>;
+export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair' | 'handOver' | 'localTurns'>;
 
 /** Options of `bootstrap`. */
 export interface BootstrapOptions {
@@ -197,6 +205,8 @@ export const DEFAULTS = Object.freeze({
   fair: true,
   /** Of `handOver`. */
   handOver: 'direct',
+  /** Of `localTurns`. */
+  localTurns: 8,
   /** Of `restartGuardMs`: no guard. */
   restartGuardMs: 0,
   /** Of `maxWaiters`: no bound. */
@@ -238,6 +248,8 @@ export interface ResolvedOptions {
   readonly fair: boolean;
   /** How locks are handed over to waiters. */
   readonly handOver: HandOver;
+  /** How many leases of the instance may follow one another on one grant. */
+  readonly localTurns: number;
   /** The waits between the attempts of a waiter that does not wait in the queue. */
   readonly retry: ResolvedRetry;
   /** The share of a ttl that is deducted for drift; 2 ms are added. */
@@ -258,17 +270,21 @@ export interface ResolvedRetry {
   readonly maxDelayMs: number;
 }
 
+/** A stay has fewer turns than a block has fencing tokens. */
+const MOST_TURNS = FENCE_BLOCK - 1;
+
 const RETRY_NAMES = ['minDelayMs', 'maxDelayMs'];
 const SHARED_NAMES = [
   ...['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'fair', 'handOver', 'retry'],
 ];
-const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters'];
+const MUTEX_NAMES = [...SHARED_NAMES, 'localTurns'];
+const INSTANCE_NAMES = [...MUTEX_NAMES, 'driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters'];
 
 /** The names that a call takes; `using` renews unless an option says otherwise. */
 export const CALL_NAMES = {
-  acquire: [...SHARED_NAMES, 'signal'],
-  using: [...SHARED_NAMES, 'signal', 'onLoss'],
-  tryAcquire: ['ttlMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'signal'],
+  acquire: [...MUTEX_NAMES, 'signal'],
+  using: [...MUTEX_NAMES, 'signal', 'onLoss'],
+  tryAcquire: ['ttlMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'localTurns', 'signal'],
   adopt: ['waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'retry', 'signal'],
 } as const;
 
@@ -411,6 +427,9 @@ function resolveShared(given: AcquireOptions, base: InstanceTerms): CallTerms {
   const handOver = or(given.handOver, base.handOver);
   if (handOver !== 'direct' && handOver !== 'reserve')
     throw invalidArgument('handOver', handOver, "'direct' or 'reserve'");
+  const localTurns = or(given.localTurns, base.localTurns);
+  if (!isCount(localTurns, 0) || localTurns > MOST_TURNS)
+    throw invalidArgument('localTurns', localTurns, `a whole number from 0 to ${MOST_TURNS}`);
   return {
     by: base.by,
     ttlMs,
@@ -421,6 +440,7 @@ function resolveShared(given: AcquireOptions, base: InstanceTerms): CallTerms {
     fencing,
     fair,
     handOver,
+    localTurns,
     ...resolveRetry(given.retry, base),
   };
 }

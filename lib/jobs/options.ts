@@ -79,7 +79,7 @@ export function resolveRun(given: RunOptions, call: CallTerms, instance: Instanc
 export function resolveRunOnce(forMs: number, given: RunOnceOptions, instance: InstanceTerms): CallTerms {
   checkSpan('forMs', forMs, 1);
   const call = resolveCall(given, ['signal', 'waitMs', 'ttlMs'], instance);
-  return { ...call, fencing: true, fair: true, renew: true, maxHoldMs: Infinity };
+  return { ...call, ...RUN, renew: true, maxHoldMs: Infinity };
 }
 
 /** How long the record of what succeeded once is kept. */
@@ -130,6 +130,9 @@ function policyOf(given: JobOptions): Policy {
   return { missed, overlap, missedMost, missedWithinMs, atLeastForMs, spanMs };
 }
 
+/** Each run has a token of its own, under which it is recorded: no run follows another on its grant. */
+const RUN = { fencing: true, fair: true, localTurns: 0 };
+
 /** The lease ends by `atMostForMs`: its last renewal begins a ttl before. */
 function callOf({ ttlMs }: JobOptions, instance: InstanceTerms, atMostForMs: number): CallTerms {
   const own = or(ttlMs, Math.min(instance.ttlMs, atMostForMs));
@@ -137,7 +140,7 @@ function callOf({ ttlMs }: JobOptions, instance: InstanceTerms, atMostForMs: num
   if (own > atMostForMs) throw invalidArgument('ttlMs', own, `at most atMostForMs (${atMostForMs})`);
   const renew = own < atMostForMs;
   const maxHoldMs = renew ? atMostForMs - own : Infinity;
-  return { ...call, fencing: true, fair: true, renew, maxHoldMs, waitMs: Infinity };
+  return { ...call, ...RUN, renew, maxHoldMs, waitMs: Infinity };
 }
 
 function spanOf(given: JobOptions, name: 'atLeastForMs' | 'missedWithinMs' | 'jitterMs'): number {

@@ -2,6 +2,7 @@
  * Combines the masters' answers about the holder of a resource. No token is shown; a fingerprint identifies a holder, and
  * reveals nothing about the token that it was made of.
  */
+import type { LocalInspection } from '../coordinator/local-lines.js';
 import type { Node } from '../node/node.js';
 import { oddReply, quorumOf } from '../protocol/quorum.js';
 import { tokenIn } from '../runtime/random.js';
@@ -67,6 +68,8 @@ export interface Inspection {
   readonly waiting: number;
   /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeInspection[];
+  /** What goes on in this instance, and no master knows of. */
+  readonly local: LocalInspection;
 }
 
 /** Combines the answers of all masters; `found` by the master's index. */
@@ -74,7 +77,7 @@ export function readInspection(
   resource: string,
   found: readonly SurveyAnswer[],
   nodes: readonly Node[],
-): Inspection {
+): Omit<Inspection, 'local'> {
   const answers = nodes.map((node) => readAnswer(node.name, found[node.index]));
   const quorum = quorumOf(nodes.length);
   const waiting = answers.reduce(

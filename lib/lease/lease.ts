@@ -24,6 +24,8 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   readonly #grant: Grant;
   readonly #nodeTimeoutMs: number;
   readonly #sinceMs: number;
+  /** 0 without fencing. */
+  readonly #fence: number;
   /** Callers that wait for the end of the extension that is under way. */
   #extending: (() => void)[] | undefined;
 
@@ -32,11 +34,13 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     this.#parts = parts;
     this.#grant = grant;
     this.#nodeTimeoutMs = terms.nodeTimeoutMs;
-    this.#sinceMs = sentAtMs(grant.validUntilMs, terms.ttlMs, parts.terms.driftFactor);
+    this.#fence = grant.fence;
+    const livesFromMs = sentAtMs(grant.validUntilMs, terms.ttlMs, parts.terms.driftFactor);
+    this.#sinceMs = grant.turn === 0 ? livesFromMs : parts.clock.earliest();
     if (terms.renew) {
       const nowMs = parts.clock.earliest();
       // a lease that was handed over may have lived for a while
-      const firstAtMs = Math.max(nowMs, this.#sinceMs + terms.ttlMs * RENEW_AT);
+      const firstAtMs = Math.max(nowMs, livesFromMs + terms.ttlMs * RENEW_AT);
       const bounds = { firstAtMs, untilMs: nowMs + terms.maxHoldMs };
       this.takeCare().renewal = new DueRenewal(this, bounds, { isWhole: grant.isWhole, nowMs });
     } else if (!parts.telemetry.awaitsLosses) return;
@@ -49,7 +53,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   }
 
   get fence(): number | undefined {
-    return this.#grant.fence === 0 ? undefined : this.#grant.fence;
+    return this.#fence === 0 ? undefined : this.#fence;
   }
 
   /** The end of its validity by the instance's clock, for observers that must not disturb it. */
@@ -93,7 +97,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
       telemetry.released();
       const done = telemetry.hearsReleases
         ? this.#releaseHeard()
-        : coordinator.release(this.#grant, this.#nodeTimeoutNowMs());
+        : coordinator.release(this.#grant, this.#nodeTimeoutNowMs(), this.#sinceMs);
       this.releasing(done);
     }
     return this.released;
@@ -134,7 +138,9 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   #releaseHeard(): Promise<void> {
     const { coordinator, telemetry } = this.#parts;
     const timeoutMs = this.#nodeTimeoutNowMs();
-    return telemetry.release(this, (onSettled) => coordinator.release(this.#grant, timeoutMs, onSettled));
+    return telemetry.release(this, (onSettled) =>
+      coordinator.release(this.#grant, timeoutMs, this.#sinceMs, onSettled),
+    );
   }
 
   /** The node timeout of what begins now. */

@@ -54,6 +54,8 @@ export interface Lockable<
 export interface MutexOptions {
   /** Whether waiters queue, unless a call sets `fair` itself. @default the instance's `fair` */
   readonly fair?: boolean | undefined;
+  /** How many leases may follow one another on one grant, unless a call sets it itself. @default the instance's `localTurns` */
+  readonly localTurns?: number | undefined;
   /** Whether the holder may enter the lock again: see `ReentrantMutex`. @default false */
   readonly reentrant?: boolean | undefined;
 }
@@ -72,11 +74,15 @@ export interface PlainMutexOptions extends MutexOptions {
 
 /**
  * Options of a reader's `acquire`; `using` takes `onLoss` as well. There is no `fencing`: readers have no fencing token, since
- * among several holders no token is the latest.
+ * among several holders no token is the latest. There is no `localTurns`: no shared lock has a local line.
  */
-export type ReadOptions = Omit<AcquireOptions, 'fencing'>;
+export type ReadOptions = Omit<AcquireOptions, 'fencing' | 'localTurns'>;
 /** Options of a reader's `tryAcquire`. */
-export type TryReadOptions = Omit<TryAcquireOptions, 'fencing'>;
+export type TryReadOptions = Omit<TryAcquireOptions, 'fencing' | 'localTurns'>;
+/** Options of a writer's `acquire`; `using` takes `onLoss` as well. */
+export type WriteOptions = Omit<AcquireOptions, 'localTurns'>;
+/** Options of a writer's `tryAcquire`. */
+export type TryWriteOptions = Omit<TryAcquireOptions, 'localTurns'>;
 
 /** How many permits a call asks for. */
 interface PermitCount {
@@ -93,7 +99,7 @@ export type Mutex = Lockable<Lease, Inspection>;
 /** A lock for any number of readers at a time. */
 export type ReadLock = Lockable<Lease, SharedInspection, ReadOptions, TryReadOptions>;
 /** A lock for one writer at a time, which excludes readers. */
-export type WriteLock = Lockable<WriteLease, SharedInspection>;
+export type WriteLock = Lockable<WriteLease, SharedInspection, WriteOptions, TryWriteOptions>;
 
 /** A lock for any number of readers, or one writer. A waiting writer keeps new readers out. */
 export interface ReadWriteLock {
@@ -188,38 +194,42 @@ class Lock<
 }
 
 export function mutexOf(coordination: Coordination, name: string, options: MutexOptions): Mutex {
-  checkNames('options', options, ['fair', 'reentrant']);
+  checkNames('options', options, ['fair', 'localTurns', 'reentrant']);
   const { reentrant = false, ...rest } = options;
   if (typeof reentrant !== 'boolean') throw invalidArgument('reentrant', reentrant, 'true or false');
-  const { fair } = resolveCall(rest, ['fair'], coordination.terms);
+  const { fair, localTurns } = resolveCall(rest, ['fair', 'localTurns'], coordination.terms);
   return new Lock(name, {
     names: CALL_NAMES.acquire,
     tryNames: CALL_NAMES.tryAcquire,
-    defaults: { ...coordination.terms, fair },
+    defaults: { ...coordination.terms, fair, localTurns },
     held: coordination.held,
     acquire: (_options: AcquireOptions, call, signal) => coordination.acquire([name], MUTEX, call, signal),
     inspect: () => coordination.inspect(name),
   });
 }
 
-const WITHOUT_FENCING = {
-  acquire: CALL_NAMES.acquire.filter((option) => option !== 'fencing'),
-  tryAcquire: CALL_NAMES.tryAcquire.filter((option) => option !== 'fencing'),
+const OF_WRITERS = {
+  acquire: CALL_NAMES.acquire.filter((option) => option !== 'localTurns'),
+  tryAcquire: CALL_NAMES.tryAcquire.filter((option) => option !== 'localTurns'),
+} as const;
+const OF_READERS = {
+  acquire: OF_WRITERS.acquire.filter((option) => option !== 'fencing'),
+  tryAcquire: OF_WRITERS.tryAcquire.filter((option) => option !== 'fencing'),
 } as const;
 
 export function readWriteLockOf(coordination: Coordination, name: string): ReadWriteLock {
   const inspect = (): Promise<SharedInspection> => coordination.inspectShared(name);
   const read: ReadLock = new Lock(name, {
-    names: WITHOUT_FENCING.acquire,
-    tryNames: WITHOUT_FENCING.tryAcquire,
+    names: OF_READERS.acquire,
+    tryNames: OF_READERS.tryAcquire,
     defaults: coordination.terms,
     held: coordination.held,
     acquire: (_options: AcquireOptions, call, signal) => coordination.acquire([name], READ, call, signal),
     inspect,
   });
   const write: WriteLock = new Lock(name, {
-    names: [...CALL_NAMES.acquire, 'from'],
-    tryNames: [...CALL_NAMES.tryAcquire, 'from'],
+    names: [...OF_WRITERS.acquire, 'from'],
+    tryNames: [...OF_WRITERS.tryAcquire, 'from'],
     defaults: coordination.terms,
     held: coordination.held,
     acquire: async (options: AcquireOptions, call, signal) => {
@@ -243,8 +253,8 @@ function refuseUpgrade(options: object): void {
 export function semaphoreOf(coordination: Coordination, name: string, permits: number): Semaphore {
   checkPermits(permits, MOST_PERMITS);
   const lock = new Lock<Lease, SharedInspection, PermitOptions, TryPermitOptions>(name, {
-    names: [...WITHOUT_FENCING.acquire, 'permits'],
-    tryNames: [...WITHOUT_FENCING.tryAcquire, 'permits'],
+    names: [...OF_READERS.acquire, 'permits'],
+    tryNames: [...OF_READERS.tryAcquire, 'permits'],
     defaults: coordination.terms,
     held: coordination.held,
     acquire: async ({ permits: wanted = 1 }, call, signal) => {

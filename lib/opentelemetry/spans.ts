@@ -62,7 +62,11 @@ export function traceSpans(redlock: Redlock, tracer: Tracer, labels: Labels): ()
     subscribe(redlock, 'acquire', {
       onStart: (message) => spans.start('acquire', message, { 'quorate.operation': message.by }),
       onEnd: (message) =>
-        spans.end(message, { 'quorate.attempts': message.attempts, 'quorate.waited': message.waited }),
+        spans.end(message, {
+          'quorate.attempts': message.attempts,
+          'quorate.waited': message.waited,
+          'quorate.local': message.local,
+        }),
     }),
     subscribe(redlock, 'extend', {
       onStart: (message) => {

@@ -14,9 +14,12 @@ export interface Answers {
   readonly outcomes: readonly (Outcome | undefined)[];
 }
 
-/** The tally for the caller. */
+/** Of a lease that another one of this instance had before: no master was asked. */
+export const NOBODY_ASKED: Answers = Object.freeze({ outcomes: Object.freeze([]) });
+
+/** The tally for the caller; empty if no master was asked. */
 export function tallyOf({ outcomes }: Answers, nodes: readonly NamedNode[]): NodeOutcome[] {
-  return nodes.map((node) => forCaller(node.name, outcomes[node.index]));
+  return outcomes.length === 0 ? [] : nodes.map((node) => forCaller(node.name, outcomes[node.index]));
 }
 
 function forCaller(node: string, outcome: Outcome | undefined): NodeOutcome {

@@ -13,6 +13,8 @@ export interface CallTerms {
   readonly fencing: boolean;
   readonly fair: boolean;
   readonly handOver: 'direct' | 'reserve';
+  /** How many leases may follow one another on one grant of the masters; 0: it asks the masters for each. */
+  readonly localTurns: number;
   readonly minDelayMs: number;
   readonly maxDelayMs: number;
 }

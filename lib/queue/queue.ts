@@ -1,11 +1,12 @@
 /** How one acquisition waits: in the lock's queues, under the token of the claim that follows (protocols C1 and C5). */
-import type { Grant } from '../quorum/grant.js';
+import { Grant } from '../quorum/grant.js';
 import type { Node, Withdrawn } from '../node/node.js';
 import { failureOf } from '../quorum/failure.js';
-import { countOutcomes, quorumOf, verdict } from '../protocol/quorum.js';
+import { countOutcomes, type Outcome, quorumOf, verdict } from '../protocol/quorum.js';
 import { claimQueued, type Request } from '../protocol/request.js';
 import { owe } from '../quorum/repairs.js';
-import type { Departure, Waiter, Won, QueueParts, QueueWaitEnd } from './terms.js';
+import { withSlots } from '../protocol/scope.js';
+import type { Departure, Waiter, QueueParts, QueueWaitEnd } from './terms.js';
 import { QueueVisit } from './queue-visit.js';
 import { LONGEST_LIFE_MS } from './queue-place.js';
 
@@ -56,9 +57,20 @@ export class Queue {
     this.#theVisit.end('ended');
   }
 
-  /** The lease that was handed over, if the wait ended with `granted`. */
-  get won(): Won | undefined {
-    return this.#theVisit.won;
+  /** What the masters answered in the wait that won. */
+  get outcomes(): readonly (Outcome | undefined)[] {
+    return this.#theVisit.won?.outcomes ?? [];
+  }
+
+  /** The grant, if a quorum handed over votes that are still valid. */
+  win(nowMs: number): Grant | undefined {
+    const { won } = this.#theVisit;
+    if (won === undefined || won.validUntilMs <= nowMs) return undefined;
+    const grant = new Grant(withSlots(this.#call.scope, won.slots), won.token, won.fence, this.#parts.nodes);
+    grant.prolong(won.validUntilMs);
+    grant.cameFrom('marked');
+    if (won.outcomes.some((outcome) => outcome?.kind !== 'granted')) grant.lacksVotes();
+    return grant;
   }
 
   /** The claim to send when it is its turn. */

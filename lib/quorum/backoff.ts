@@ -20,11 +20,17 @@ export class Backoff {
   /** No attempt follows the one under way. */
   isLast: boolean;
 
-  constructor(runtime: Runtime, retries: Retries, cancellation: Cancellation) {
+  /** @param startedAtMs  when the call began; a suspension before it must not be charged to it */
+  constructor(
+    runtime: Runtime,
+    retries: Retries,
+    cancellation: Cancellation,
+    startedAtMs = runtime.clock.recent(),
+  ) {
     this.#runtime = runtime;
     this.#retries = retries;
     this.#cancellation = cancellation;
-    this.startedAtMs = runtime.clock.recent(); // a suspension before the call must not be charged to it
+    this.startedAtMs = startedAtMs;
     this.isLast = retries.waitMs === 0;
   }
 

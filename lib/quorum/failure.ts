@@ -80,6 +80,19 @@ export function unwaitedError(error: RedlockError, waiting: number): RedlockErro
 }
 
 /**
+ * The error of a call that has asked no master, since others of its instance were before it. @param failure  `held`: the instance
+ * has the lock; else what the first of the waiting calls has met
+ */
+export function localError(failure: RoundFailure, context: CallContext): RedlockError {
+  const names = nameResources(context.resources);
+  const text =
+    failure === 'held'
+      ? `${names} is taken: other calls of this instance have it, or are before this one`
+      : `${opening(failure, context.resources, [])}, as far as the calls of this instance know that are before this one`;
+  return new RedlockError(CODES[failure], `${text}; no master was asked`, { ...context, tally: [] });
+}
+
+/**
  * Whether no further attempt can change the outcome: more than N − q masters have a fault that lasts until somebody corrects
  * it, so they exclude every quorum. Keys of another type and misconfigurations count together, since waiting mends neither;
  * faults that pass are never added to them.

@@ -4,10 +4,12 @@
  * alone bring the agreement. Otherwise the highest token that one of them granted is put to the others.
  *
  * Tokens are unique, because two quorums share a master, and a master accepts only what is above everything that it
- * accepted before. Tokens rise, because a later grant's quorum shares a master with the earlier one's. This argument
- * needs neither clocks nor exclusion, as long as counters are not lost; for lost counters see docs/GUARANTEES.md.
+ * accepted before. Each is the first of a block, which its instance may hand out one after another (protocol C4). Tokens
+ * rise, because a later grant's quorum shares a master with the earlier one's. This argument needs neither clocks nor
+ * exclusion, as long as counters are not lost; for lost counters see docs/GUARANTEES.md.
  */
 import type { Ask, Node, Sink } from '../node/node.js';
+import { FENCE_BLOCK } from '../protocol/lua/stored.js';
 import { type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
 import { leastAccepted } from '../protocol/replies.js';
 import { acceptance } from '../protocol/request.js';
@@ -129,7 +131,7 @@ export class FenceAgreement {
       const cause = new Error('its counter moved on while the fencing token was agreed on');
       return this.#round.retract(node, unknown(cause));
     }
-    this.#raise(Math.max(least, fence) + 1);
+    this.#raise(Math.max(least, fence + FENCE_BLOCK - 1) + 1); // above the block that others accepted with this one
     this.proceed();
   }
 

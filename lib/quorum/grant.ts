@@ -2,7 +2,8 @@
  * An attempt that was granted, with what is needed to extend it or give it back. A lease is a grant in its holder's
  * hands.
  *
- * Each held lease has one. To save memory, it is its own scope, and its instants are whole numbers.
+ * Each held lease has one; an instance hands it on from lease to lease (protocol C4). To save memory, it is its own scope, and
+ * its instants are whole numbers.
  */
 import type { Node, Withdrawn } from '../node/node.js';
 import type { Outgrowth } from './round.js';
@@ -16,8 +17,9 @@ export type GrantOrigin = 'asked' | 'queue' | 'marked';
 
 export class Grant extends SettledScope implements Outgrowth {
   readonly token: string;
-  /** The fencing token that a quorum accepted; 0 without fencing. */
-  readonly fence: number;
+  /** The first fencing token of the block that a quorum accepted; 0 without fencing. */
+  readonly #block: number;
+  #turn = 0;
   #sentTo: readonly Node[];
   #validUntilMs = 0;
   #expiredByMs = 0;
@@ -29,8 +31,23 @@ export class Grant extends SettledScope implements Outgrowth {
   constructor(scope: Scope, token: string, fence: number, sentTo: readonly Node[]) {
     super(scope.keys, settingOf(scope));
     this.token = token;
-    this.fence = fence;
+    this.#block = fence;
     this.#sentTo = sentTo;
+  }
+
+  /** The fencing token of the lease that has it now; 0 without fencing. */
+  get fence(): number {
+    return this.#block === 0 ? 0 : this.#block + this.#turn;
+  }
+
+  /** How many leases have had it before. */
+  get turn(): number {
+    return this.#turn;
+  }
+
+  /** Another lease has it from here on. */
+  handOn(): void {
+    this.#turn++;
   }
 
   /** The end of its validity, by the local clock. */

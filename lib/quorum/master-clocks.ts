@@ -94,13 +94,13 @@ export class MasterClocks {
     return (this.#proposedUs = Math.max(nowUs, next));
   }
 
-  /** A ticket: the masters' time now, in µs, as far as it is known; the median of their clocks. */
-  ticket(): number {
+  /** A ticket: the masters' time at that instant, now by default, in µs, as far as it is known; the median of their clocks. */
+  ticket(atMs = this.#clock.earliest()): number {
     const freshMs = Math.max(...this.#readings.map(({ middleAtMs }) => middleAtMs)) - FRESH_MS;
     const fresh = this.#readings.filter(({ middleAtMs }) => middleAtMs >= freshMs);
     const ahead = fresh.flatMap(({ middleUs }) => (middleUs === undefined ? [] : [middleUs]));
     ahead.sort((a, b) => a - b);
-    return Math.max(1, Math.round(this.#clock.earliest() * 1_000 + (ahead[(ahead.length - 1) >> 1] ?? 0)));
+    return Math.max(1, Math.round(atMs * 1_000 + (ahead[(ahead.length - 1) >> 1] ?? 0)));
   }
 
   /** What the masters' clocks show now, or a little less. */

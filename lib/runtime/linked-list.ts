@@ -30,6 +30,7 @@ export class Link<T> implements Linked<T> {
 
 export class LinkedList<T extends Linked<T>> {
   #first: T | undefined;
+  #oldest: T | undefined;
   #turn: T | undefined;
   #size = 0;
 
@@ -37,10 +38,16 @@ export class LinkedList<T extends Linked<T>> {
     return this.#size;
   }
 
+  /** The one that was added first. */
+  get oldest(): T | undefined {
+    return this.#oldest;
+  }
+
   add(member: T): void {
     const first = this.#first;
     member.next = first;
-    if (first !== undefined) first.previous = member;
+    if (first === undefined) this.#oldest = member;
+    else first.previous = member;
     this.#first = member;
     this.#size++;
   }
@@ -51,7 +58,8 @@ export class LinkedList<T extends Linked<T>> {
     if (previous === undefined && this.#first !== member) return;
     if (previous === undefined) this.#first = next;
     else previous.next = next;
-    if (next !== undefined) next.previous = previous;
+    if (next === undefined) this.#oldest = previous;
+    else next.previous = previous;
     if (this.#turn === member) this.#turn = next;
     member.previous = undefined;
     member.next = undefined;

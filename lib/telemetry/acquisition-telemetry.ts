@@ -28,6 +28,7 @@ export class AcquisitionTelemetry implements AcquisitionObserver {
   #fence: number | undefined;
   #isContended = false;
   #hasWaited = false;
+  #isLocal = false;
 
   constructor(telemetry: Telemetry, facts: AcquisitionFacts) {
     this.#telemetry = telemetry;
@@ -38,9 +39,11 @@ export class AcquisitionTelemetry implements AcquisitionObserver {
   granted(attempts: number, answers: Answers, fence: number): void {
     this.#note(attempts, answers);
     this.#fence = fence === 0 ? undefined : fence;
+    this.#isLocal = attempts === 0;
     const { events } = this.#telemetry;
     if (!events.has('acquired')) return;
-    events.tell('acquired', { ...this.#progress(), ttlMs: this.#facts.ttlMs, fence: this.#fence });
+    const local = this.#isLocal;
+    events.tell('acquired', { ...this.#progress(), ttlMs: this.#facts.ttlMs, fence: this.#fence, local });
   }
 
   refused(attempts: number, answers: Answers, decision: Decision): void {
@@ -68,7 +71,7 @@ export class AcquisitionTelemetry implements AcquisitionObserver {
     const redlock = this.#telemetry.instance;
     const message: AcquireMessage = {
       ...{ redlock, resources, kind: kind.name, by, ttlMs, waitMs },
-      ...{ attempts: 0, tally: [], elapsedMs: 0, waited: false },
+      ...{ attempts: 0, tally: [], elapsedMs: 0, waited: false, local: false },
     };
     const ended = { isGranted: false } as { isGranted: boolean; value?: T; error?: unknown };
     await ACQUIRE.trace(message, async () => {
@@ -82,7 +85,7 @@ export class AcquisitionTelemetry implements AcquisitionObserver {
         throw error;
       } finally {
         const { attempts, elapsedMs, tally } = this.#progress();
-        Object.assign(message, { attempts, elapsedMs, tally, waited: this.#hasWaited });
+        Object.assign(message, { attempts, elapsedMs, tally, waited: this.#hasWaited, local: this.#isLocal });
       }
     });
     if (ended.isGranted) return ended.value as T; // it was set with it

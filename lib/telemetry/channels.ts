@@ -38,6 +38,8 @@ export interface AcquireMessage extends TraceMessage {
   attempts: number;
   /** Whether the call had to wait. */
   waited: boolean;
+  /** Whether another lease of this instance handed the lock over, without a message. */
+  local: boolean;
   /** The result, once there is one; null if `tryAcquire` returns null. */
   result?: {
     /** The fencing token; undefined without one. */

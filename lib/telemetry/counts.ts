@@ -3,6 +3,7 @@ import type { RedlockErrorCode } from '../runtime/errors.js';
 
 export class Counts {
   acquired = 0;
+  localHandOvers = 0;
   adopted = 0;
   renewed = 0;
   renewalsFailed = 0;

@@ -36,6 +36,8 @@ export interface AcquiredEvent extends AcquisitionEvent {
   readonly ttlMs: number;
   /** The fencing token; undefined without one. */
   readonly fence: number | undefined;
+  /** Another lease of this instance handed the lock over, without a message; then there are no attempts, and no tally. */
+  readonly local: boolean;
 }
 
 /** A call begins to wait. */

@@ -78,15 +78,17 @@ export function results(over: Partial<Results> = {}): Results {
         contender: 'quorate',
         lanes: 50,
         names: 200,
+        holdMs: 5,
         grantsPerSecond: { median: 4_100, min: 3_900, max: 4_300 },
         toBestOther: RATIO,
         waitMs: { p50: 4.25, p99: 40, longest: 90.5 },
         waitToBestOther: RATIO,
         commandsPerGrant: 48.2,
         clientCpuMs: 0.21,
+        jain: 0.98,
         gaveUp: 0,
       },
-      { contender: 'redlock5', lanes: 50, names: 200, ...HANGS },
+      { contender: 'redlock5', lanes: 50, names: 200, holdMs: 5, ...HANGS },
     ],
     refusals: [
       {

@@ -32,9 +32,8 @@ describe(`quorate run on a terminal: N=${NODES}, real masters`, () => {
     needs(this, 'script');
     const lease = await redlock.acquire('busy', { renew: true });
     const leaving = new AbortController();
-    const first = redlock
-      .acquire('busy', { waitMs: Infinity, signal: leaving.signal })
-      .catch(() => undefined);
+    const other = Redlock.connect(masters.urls);
+    const first = other.acquire('busy', { waitMs: Infinity, signal: leaving.signal }).catch(() => undefined);
     await eventually(async () => (await redlock.inspect('busy')).waiting === 1);
     const { holder } = await redlock.inspect('busy');
 
@@ -65,6 +64,7 @@ describe(`quorate run on a terminal: N=${NODES}, real masters`, () => {
       child.kill('SIGKILL');
       piped?.process.kill('SIGKILL');
       await lease.release();
+      await other.close();
     }
   });
 

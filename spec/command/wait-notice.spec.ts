@@ -90,9 +90,12 @@ describe('the notice of a wait: in which words', () => {
   const others = (many: number) => Array.from({ length: many }, (_, i) => fingerprint(`client:${i}`));
   const line = (before: number) => [...others(before), fingerprint(OWN), fingerprint('client:later')];
 
+  const NOBODY = { waiting: 0, turn: undefined };
+
   function held(queue: readonly string[], waiting = queue.length): Inspection {
     const node = { node: 'a:1', state: 'held', holder: 'f00', remainingMs: 9_000, waiting, queue } as const;
-    return { resource: 'x', state: 'held', holder: 'f00', remainingMs: 9_000, waiting, nodes: [node] };
+    const seen = { resource: 'x', state: 'held', holder: 'f00', remainingMs: 9_000, waiting } as const;
+    return { ...seen, nodes: [node], local: NOBODY };
   }
   const text = (seen: LockSeen) => sightOf(seen, ['client:first', OWN])?.text;
   const HELD = 'waiting for x: held by f00, for another 9.0 s unless it is renewed';
@@ -144,7 +147,7 @@ describe('the notice of a wait: in which words', () => {
 
   it('nobody holds it: said where that lasts, and not where it is about to be taken', () => {
     const without = (state: 'contended' | 'unknown' | 'free'): LockSeen => ({
-      ...{ resource: 'x', state, waiting: 0, nodes: [] },
+      ...{ resource: 'x', state, waiting: 0, nodes: [], local: NOBODY },
     });
     expect(text(without('contended'))).to.equal('waiting for x: nobody has a quorum');
     expect(text(without('unknown'))).to.equal('waiting for x: too few masters answer');

@@ -1,7 +1,7 @@
 /** Fencing tokens that claims propose: how many round trips a grant takes, and when a proposal is drawn. */
 import { expect } from 'chai';
 import { counterKey } from '../../lib/protocol/keys.js';
-import { BACK_US } from '../../lib/protocol/lua/stored.js';
+import { BACK_US, FENCE_BLOCK } from '../../lib/protocol/lua/stored.js';
 import { kindOf, kindsSentTo, tokenOf } from '../support/commands.js';
 import type { Entry } from '../support/entries.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
@@ -64,15 +64,19 @@ describe('proposals: one round trip', () => {
       expect([await roundTrips(bench), await roundTrips(bench)]).to.deep.equal([1, 1]);
     });
 
-    it(`N=${nodes}: two where counters differ and are ahead of it, until the clocks have passed them`, async () => {
-      const bench = await known();
-      for (const [i, master] of bench.masters.entries())
-        master.set(counterKey('r'), String(COUNTED_US + i), 60_000);
-      const more = nodes === 1 ? 1 : 2;
-      expect(await roundTrips(bench)).to.equal(more);
-      await bench.time.advance(30_000);
-      expect(await roundTrips(bench)).to.equal(1);
-    });
+    for (const [apart, step, trips] of [
+      ['by a block', FENCE_BLOCK, 2],
+      // the highest token is in the blocks of the others, who refuse it
+      ['by less than a block', 1, 3],
+    ] as const)
+      it(`N=${nodes}: ${trips} where counters differ ${apart} and are ahead of it, until the clocks have passed them`, async () => {
+        const bench = await known();
+        for (const [i, master] of bench.masters.entries())
+          master.set(counterKey('r'), String(COUNTED_US + i * step), 60_000);
+        expect(await roundTrips(bench)).to.equal(nodes === 1 ? 1 : trips);
+        await bench.time.advance(30_000);
+        expect(await roundTrips(bench)).to.equal(1);
+      });
 
     it(`N=${nodes}: after one master after another has lost its data`, async () => {
       const bench = await known();

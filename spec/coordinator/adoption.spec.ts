@@ -24,6 +24,7 @@ const TERMS: AcquisitionTerms = {
   maxDelayMs: 20,
   fair: true,
   handOver: 'direct',
+  localTurns: 0,
   observer: undefined,
 };
 

@@ -25,6 +25,7 @@ const TERMS: AcquisitionTerms = {
   maxDelayMs: 10,
   fair: true,
   handOver: 'direct',
+  localTurns: 0,
   observer: undefined,
 };
 
@@ -198,7 +199,7 @@ describe('coordinator: the end of a lease', () => {
     const { coordinator, grant, masters } = bench();
     masters[2].latencyMs = 10;
     const told: unknown[] = [];
-    const released = coordinator.release(grant(['a']), 50, ({ outcomes }) =>
+    const released = coordinator.release(grant(['a']), 50, Infinity, ({ outcomes }) =>
       told.push(outcomes.map((one) => one?.kind)),
     );
     await released.then(() => told.push('resolved'));

@@ -22,6 +22,7 @@ const WISH: AcquisitionTerms = {
   maxDelayMs: 20,
   fair: true,
   handOver: 'direct',
+  localTurns: 0,
   observer: undefined,
 };
 

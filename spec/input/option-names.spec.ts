@@ -7,7 +7,7 @@ import { fakeCluster } from '../support/fake-cluster.js';
 import { rejection, thrown } from '../support/rejection.js';
 
 const INSTANCE =
-  'ttlMs, waitMs, nodeTimeoutMs, renew, maxHoldMs, fencing, fair, handOver, retry, driftFactor, keyPrefix, restartGuardMs, maxWaiters';
+  'ttlMs, waitMs, nodeTimeoutMs, renew, maxHoldMs, fencing, fair, handOver, retry, localTurns, driftFactor, keyPrefix, restartGuardMs, maxWaiters';
 
 /** What an instance says to an option of that name. */
 function said(name: string, value: unknown = 1): string {
@@ -35,6 +35,7 @@ describe('an unknown option names the nearest one', () => {
     ['prefix', 'keyPrefix'],
     ['driftFactors', 'driftFactor'],
     ['guardMs', 'restartGuardMs'],
+    ['turns', 'localTurns'],
   ];
   for (const [name, option] of meant) {
     it(`${name}: ${option}`, () => {

@@ -38,6 +38,7 @@ const REFUSED: Record<string, [unknown, string][]> = {
   nodeTimeoutMs: [...NO_COUNTS, [Infinity, 'Infinity'], [0, '0']],
   maxHoldMs: [...NO_COUNTS, [0, '0']],
   maxWaiters: NO_COUNTS,
+  localTurns: [...NO_COUNTS, [Infinity, 'Infinity'], [64, '64']],
   driftFactor: [...NO_NUMBERS, [Infinity, 'Infinity'], [1, '1'], [1.5, '1.5']],
   keyPrefix: [
     ['app\ud83d', '"app\\ud83d"'],
@@ -210,7 +211,12 @@ describe('options: what is taken', () => {
   for (const name of [...CALL_NAMES.acquire]) {
     it(`${name}: undefined in a call: the instance's`, () => {
       const terms = { ttlMs: 5_000, waitMs: 7, nodeTimeoutMs: 70, renew: true, maxHoldMs: 9, fencing: false };
-      const instance = resolveOptions({ ...terms, fair: false, retry: { minDelayMs: 3, maxDelayMs: 4 } });
+      const instance = resolveOptions({
+        ...terms,
+        fair: false,
+        localTurns: 5,
+        retry: { minDelayMs: 3, maxDelayMs: 4 },
+      });
       const call = resolveCall({ [name]: undefined }, CALL_NAMES.acquire, instance);
       expect(instance).to.include(call);
     });
@@ -234,6 +240,8 @@ describe('options: what is taken', () => {
     { keyPrefix: '' },
     { keyPrefix: '{app}:' },
     { renew: true },
+    { localTurns: 0 },
+    { localTurns: 63 },
   ];
   for (const options of taken) {
     it(JSON.stringify(options).replace('null', 'Infinity'), () => {

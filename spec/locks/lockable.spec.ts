@@ -105,8 +105,12 @@ describe('locks of one name: what is refused before anything is sent', () => {
     for (const call of [
       read.acquire({ fencing: true } as object),
       read.tryAcquire({ waitMs: 5 } as object),
+      read.acquire({ localTurns: 8 } as object),
+      write.acquire({ localTurns: 8 } as object),
+      write.tryAcquire({ localTurns: 8 } as object),
       write.acquire({ permits: 1 } as object),
       redlock.semaphore('r', 3).acquire({ fencing: false } as object),
+      redlock.semaphore('r', 3).acquire({ localTurns: 8 } as object),
     ])
       wrong(await rejection(call), 'is not an option here');
     wrong(
@@ -116,6 +120,10 @@ describe('locks of one name: what is refused before anything is sent', () => {
     wrong(
       thrown(() => redlock.mutex('r', { fair: 'yes' } as object)),
       'fair',
+    );
+    wrong(
+      thrown(() => redlock.mutex('r', { localTurns: 64 })),
+      'localTurns',
     );
     wrong(await rejection(read.using(undefined as unknown as () => void)), 'routine');
   });
@@ -162,6 +170,20 @@ for (const nodes of [1, 2, 3, 4, 5]) {
       await time.advance(700);
       expect((await failed).code).to.equal('LOCK_TAKEN');
       expect(kindsAt(masters[0])).not.to.include('queue');
+      await holder.release();
+    });
+
+    it('a mutex keeps its own localTurns, and a call may say otherwise', async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      const holder = await redlock.acquire('r', { ttlMs: 60_000 });
+      const sent = (): number => masters.reduce((sum, master) => sum + master.sent.length, 0);
+      const before = sent();
+      const mutex = redlock.mutex('r', { localTurns: 0 });
+      const failed = rejection(mutex.acquire({ waitMs: 500, localTurns: 8 }));
+      await time.advance(500);
+      expect([(await failed).attempts, sent()]).to.deep.equal([0, before]);
+      expect((await rejection(mutex.acquire({ waitMs: 0 }))).attempts).to.equal(1);
+      expect(sent()).to.be.above(before);
       await holder.release();
     });
 

@@ -136,39 +136,41 @@ for (const nodes of [1, 3]) {
       }
     });
 
-    it('an owner whose calls wait at the same time: the first that gets it takes the others in', async () => {
-      const { mutex, redlock, time } = setUp();
-      const other = await redlock.acquire('r');
-      const owner = {};
-      const waiting = [1, 2, 3].map(() => mutex.acquire({ owner, waitMs: 60_000 }));
-      await time.advance(50);
-      void other.release();
-      await time.advance(1_000);
-      const entries = await Promise.all(waiting);
-      expect(new Set(entries.map(({ token }) => token)).size).to.equal(1);
-      expect(new Set(entries).size).to.equal(3);
-      for (const entry of entries) await entry.release();
-      expect((await redlock.inspect('r')).state).to.equal('free');
-    });
+    for (const localTurns of [8, 0]) {
+      it(`an owner whose calls wait at the same time, localTurns: ${localTurns}: the first that gets it takes the others in`, async () => {
+        const { mutex, redlock, time } = setUp();
+        const other = await redlock.acquire('r');
+        const owner = {};
+        const waiting = [1, 2, 3].map(() => mutex.acquire({ owner, waitMs: 60_000, localTurns }));
+        await time.advance(50);
+        void other.release();
+        await time.advance(1_000);
+        const entries = await Promise.all(waiting);
+        expect(new Set(entries.map(({ token }) => token)).size).to.equal(1);
+        expect(new Set(entries).size).to.equal(3);
+        for (const entry of entries) await entry.release();
+        expect((await redlock.inspect('r')).state).to.equal('free');
+      });
 
-    it('an owner whose call is aborted or times out while another waits: the other one is not disturbed', async () => {
-      const { mutex, redlock, time } = setUp();
-      const other = await redlock.acquire('r');
-      const owner = {};
-      const controller = new AbortController();
-      const errors = [
-        rejection(mutex.acquire({ owner, signal: controller.signal, waitMs: 60_000 })),
-        rejection(mutex.acquire({ owner, waitMs: 20 })),
-      ];
-      const waiting = mutex.acquire({ owner, waitMs: 60_000 });
-      controller.abort(new Error('enough'));
-      await time.advance(500);
-      expect((await Promise.all(errors)).map(({ code }) => code)).to.deep.equal(['ABORTED', 'LOCK_TAKEN']);
-      void other.release();
-      await time.advance(1_000);
-      await (await waiting).release();
-      expect((await redlock.inspect('r')).state).to.equal('free');
-    });
+      it(`an owner whose call is aborted or times out while another waits, localTurns: ${localTurns}: the other one is not disturbed`, async () => {
+        const { mutex, redlock, time } = setUp();
+        const other = await redlock.acquire('r');
+        const owner = {};
+        const controller = new AbortController();
+        const errors = [
+          rejection(mutex.acquire({ owner, signal: controller.signal, waitMs: 60_000, localTurns })),
+          rejection(mutex.acquire({ owner, waitMs: 20, localTurns })),
+        ];
+        const waiting = mutex.acquire({ owner, waitMs: 60_000, localTurns });
+        controller.abort(new Error('enough'));
+        await time.advance(500);
+        expect((await Promise.all(errors)).map(({ code }) => code)).to.deep.equal(['ABORTED', 'LOCK_TAKEN']);
+        void other.release();
+        await time.advance(1_000);
+        await (await waiting).release();
+        expect((await redlock.inspect('r')).state).to.equal('free');
+      });
+    }
 
     it('a signal that has been aborted: ABORTED, also for an owner, and nothing is taken', async () => {
       const { mutex, masters } = setUp();

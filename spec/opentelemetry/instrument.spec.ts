@@ -91,8 +91,8 @@ describe('spans', () => {
     ]);
     expect(spans[0]?.attributes).to.deep.equal({
       ...{ 'quorate.lock.kind': 'mutex', 'quorate.lock.resources': 1, 'quorate.operation': 'acquire' },
-      ...{ 'quorate.attempts': 1, 'quorate.waited': false, 'quorate.tally.nodes': 3 },
-      'quorate.tally.granted': 2,
+      ...{ 'quorate.attempts': 1, 'quorate.waited': false, 'quorate.local': false },
+      ...{ 'quorate.tally.nodes': 3, 'quorate.tally.granted': 2 },
     });
     for (const { status } of spans) expect(status.code).to.equal(SpanStatusCode.UNSET);
   });

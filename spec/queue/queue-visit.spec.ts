@@ -6,6 +6,7 @@ import { counterKey, queueKey } from '../../lib/protocol/keys.js';
 import type { Outcome } from '../../lib/protocol/quorum.js';
 import { MUTEX, SettledScope } from '../../lib/protocol/scope.js';
 import type { QueueWaitEnd } from '../../lib/queue/terms.js';
+import { countedFor } from '../support/counted.js';
 import { holdReplies, keysOf, kindOf, tokenOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
@@ -124,7 +125,7 @@ describe('waiting for several resources', () => {
       const { m1, wait } = bench(3, ['a'], () => undefined, { isFenced, handOver: 'direct' });
       expect([wait.won, await wait.run()]).to.deep.equal([undefined, 'granted']);
       expect([wait.won?.token, (wait.won?.fence ?? 0) > 0]).to.deep.equal([MINE, isFenced]);
-      expect(m1.value(counterKey('a'))).to.equal(isFenced ? String(wait.won?.fence) : undefined);
+      expect(m1.value(counterKey('a'))).to.equal(isFenced ? countedFor(wait.won?.fence) : undefined);
       wait.withdrawn();
     }
   });

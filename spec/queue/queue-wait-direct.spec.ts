@@ -5,6 +5,7 @@ import { releaseQueued } from '../../lib/protocol/request.js';
 import { MUTEX, SettledScope } from '../../lib/protocol/scope.js';
 import { validUntilMs } from '../../lib/protocol/validity.js';
 import { plainScope } from '../support/commands.js';
+import { countedFor } from '../support/counted.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import {
@@ -108,7 +109,7 @@ describe('queue wait: direct hand-over', () => {
       await handOver(m2, OTHER, isSame ? proposal : proposal + 1);
       expect(ends).to.deep.equal([isSame ? 'granted' : 'reserved']);
       expect(stay.vote?.fence).to.equal(isSame ? proposal : undefined);
-      expect(m1.value(counterKey('r'))).to.equal(String(proposal));
+      expect(m1.value(counterKey('r'))).to.equal(countedFor(proposal));
     }
   });
 

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { counterKey } from '../../lib/protocol/keys.js';
+import { FENCE_BLOCK } from '../../lib/protocol/lua/stored.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
+import { blockEnd } from '../protocol/fence-blocks.js';
 import { entriesOf } from '../support/entries.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { acceptsOf, gate, type OnItsWay, sentTo } from '../support/commands.js';
@@ -11,18 +13,23 @@ import { rejection } from '../support/rejection.js';
 const COUNTER = counterKey('r');
 const ONE_ATTEMPT = { waitMs: 0, nodeTimeoutMs: 50 } as const;
 
-// counts and fences here are relative to COUNTED_US, which is ahead of what claims propose
-function countAt(master: FakeMaster | undefined, value: number): void {
-  master?.set(COUNTER, String(COUNTED_US + value), 60_000);
+// counts and fences here are numbers of blocks behind COUNTED_US, which is ahead of what claims propose: a counter of 5 is at the
+// end of the fifth block, and a claim there gets the first fencing token of the sixth
+function countAt(master: FakeMaster | undefined, blocks: number): void {
+  master?.set(COUNTER, String(COUNTED_US + blocks * FENCE_BLOCK), 60_000);
 }
 
 function seed(masters: readonly FakeMaster[], counts: readonly number[]): void {
   masters.forEach((master, i) => countAt(master, counts[i] ?? 0));
 }
 
-const above = (fence: number | undefined): number => (fence ?? NaN) - COUNTED_US;
+/** What a counter is once its master has accepted that fencing token. */
+const counted = (fence: number | undefined): string => String(blockEnd(fence ?? NaN));
+const countOf = (counter: string | undefined): number => (Number(counter) - COUNTED_US) / FENCE_BLOCK;
 const countsOf = (masters: readonly FakeMaster[]): number[] =>
-  masters.map((master) => above(Number(master.value(COUNTER))));
+  masters.map((master) => countOf(master.value(COUNTER)));
+/** Which block begins with it. */
+const above = (fence: number | undefined): number => countOf(counted(fence));
 
 /** Runs the first command of that kind that is still on its way, and lets what follows from it happen. */
 async function arrive(onTheirWay: OnItsWay[], kind: string): Promise<void> {
@@ -160,6 +167,26 @@ describe('acceptance: masters that granted with different fences agree on one', 
       expect(countsOf(masters.slice(0, 2))).to.deep.equal([wanted, wanted]);
     });
   }
+
+  it('N=3, one away, blocks that overlap: none that shares a token with one that a master counted; what is above both is proposed', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    const [m1, m2, away] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    m1.set(COUNTER, String(COUNTED_US), 60_000);
+    m2.set(COUNTER, String(COUNTED_US + 4), 60_000);
+    away.state = 'lost';
+    const ways = masters.map(gate);
+    const acquired = redlock.acquire('r', ONE_ATTEMPT);
+    await settle();
+    await arrive(ways[0] ?? [], 'claim'); // from 1 on
+    await arrive(ways[1] ?? [], 'claim'); // from 5 on
+    await arrive(ways[0] ?? [], 'accept'); // 5 is in the first one's block
+    await arrive(ways[0] ?? [], 'accept');
+    await arrive(ways[1] ?? [], 'accept');
+    const { fence } = await acquired;
+    expect(fence).to.equal(COUNTED_US + 5 + FENCE_BLOCK);
+    expect([m1, m2].map((master) => master.value(COUNTER))).to.deep.equal([counted(fence), counted(fence)]);
+    expect([m1, m2].map(acceptsOf)).to.deep.equal([2, 1]);
+  });
 
   it('five masters: a higher one from a master that is not needed is not put to the others', async () => {
     const { redlock, masters } = fakeCluster(5);
@@ -307,7 +334,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
       await time.advance(0); // the clocks were read
       m2.set(COUNTER, String(m1.micros() + behindMs * 1_000 - 1), 200_000);
       const acquired = redlock.acquire('r', ONE_ATTEMPT);
-      if (isNear) expect(above((await acquired).fence)).to.equal(behindMs * 1_000 - 29_000_000);
+      if (isNear) expect((await acquired).fence).to.equal(COUNTED_US + behindMs * 1_000 - 29_000_000);
       else {
         const { code, elapsedMs, tally } = await rejection(acquired);
         expect([code, elapsedMs]).to.deep.equal(['NO_QUORUM', 0]);
@@ -333,7 +360,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
       await arrive(ways[0] ?? [], 'accept');
       await arrive(ways.at(-1) ?? [], 'claim');
       const { fence } = await acquired;
-      expect(others.map((master) => master.value(COUNTER))).to.deep.equal(others.map(() => String(fence)));
+      expect(others.map((master) => master.value(COUNTER))).to.deep.equal(others.map(() => counted(fence)));
       expect(Number(late.value(COUNTER))).to.be.below(fence ?? 0);
     });
   }
@@ -352,8 +379,8 @@ describe('acceptance: masters that granted with different fences agree on one', 
       for (const i of first.slice(1)) await arrive(ways[i] ?? [], 'accept'); // they say no
       await arrive(ways[1] ?? [], 'claim');
       const { fence } = await acquired;
-      expect(slow.value(COUNTER)).to.equal(String(fence));
-      expect(Number(early.value(COUNTER))).to.be.above(fence ?? Infinity);
+      expect(slow.value(COUNTER)).to.equal(counted(fence));
+      expect(Number(early.value(COUNTER))).to.be.above(Number(counted(fence)));
     });
   }
 
@@ -379,7 +406,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
     await settle();
     await arrive(ways[4] ?? [], 'claim');
     const { fence } = await acquired;
-    for (const i of [1, 2, 4]) expect(masters[i]?.value(COUNTER)).to.equal(String(fence));
+    for (const i of [1, 2, 4]) expect(masters[i]?.value(COUNTER)).to.equal(counted(fence));
   });
 
   it('N=4, a clock two minutes ahead, and another master is lost: NO_QUORUM as soon as that is known', async () => {

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { counterKey, hashTag } from '../../lib/protocol/keys.js';
-import { BACK_US, COUNTER_LIFE_MS, LAST_FENCE } from '../../lib/protocol/lua/stored.js';
+import { BACK_US, COUNTER_LIFE_MS, FENCE_BLOCK, LAST_FENCE } from '../../lib/protocol/lua/stored.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import type { Redlock } from '../../lib/redlock.js';
+import { blockEnd, nextBlock, overlap } from '../protocol/fence-blocks.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import type { Entry } from '../support/entries.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
@@ -21,6 +22,7 @@ const ONE_ATTEMPT = { waitMs: 0 } as const;
 const locksAndCounters = ({ keys }: Entry): readonly string[] =>
   keys.filter((key) => !/^quorate:(?:(?:tagged:)?(?:queue|turn):|taken$)/.test(key));
 
+const counted = (fence: number | undefined): string => String(blockEnd(fence ?? NaN));
 const counts = (masters: readonly FakeMaster[], key = 'r'): (string | undefined)[] =>
   masters.map((master) => master.value(counterKey(key)));
 const total = (masters: readonly FakeMaster[], kind: string): number =>
@@ -62,14 +64,14 @@ function rising(fences: readonly number[]): boolean {
 
 describe('fencing: a token that a quorum accepted', () => {
   for (const nodes of SIZES) {
-    it(`N=${nodes}: each grant has a higher one, across clients, and a quorum of counters has that value`, async () => {
+    it(`N=${nodes}: each grant has a higher one, across clients, and a quorum of counters is at the end of its block`, async () => {
       const { redlock, masters, other } = fakeCluster(nodes);
       const clients = [redlock, other('b').redlock, other('c').redlock];
       const fences: number[] = [];
       for (let turn = 0; turn < 12; turn++) {
         const lease = await (clients[turn % 3] ?? redlock).acquire('r', ONE_ATTEMPT);
         fences.push(lease.fence ?? NaN);
-        const agreed = counts(masters).filter((count) => count === String(lease.fence));
+        const agreed = counts(masters).filter((count) => count === counted(lease.fence));
         expect(agreed.length).to.be.at.least(quorumOf(nodes));
         await lease.release();
         await settle();
@@ -97,7 +99,7 @@ describe('fencing: a token that a quorum accepted', () => {
     });
   }
 
-  describe('T-A2: n1 grants A=2, B=3; n2 grants B=2, A=3; the third is away', () => {
+  describe('T-A2: n1 grants A the first block, B the second; n2 grants B the first, A the second; the third is away', () => {
     interface Crossed extends Bench {
       readonly ways: OnItsWay[][];
       readonly results: Promise<Lease | string>[];
@@ -109,7 +111,8 @@ describe('fencing: a token that a quorum accepted', () => {
       one.run();
       await settle();
     };
-    /** Each of the two attempts holds a 2 and a 3, since locks ran out in between. */
+    const FIRST = COUNTED_US + 2;
+    /** Each of the two attempts holds the first and the second, since locks ran out in between. */
     async function crossed(): Promise<Crossed> {
       const bench = fakeCluster(3);
       const [m1, m2, m3] = bench.masters;
@@ -130,7 +133,8 @@ describe('fencing: a token that a quorum accepted', () => {
       await next(ways[1], 'B', 'claim');
       m2.delete('r');
       await next(ways[1], 'client', 'claim');
-      expect(counts([m1, m2])).to.deep.equal([String(COUNTED_US + 3), String(COUNTED_US + 3)]);
+      const second = counted(nextBlock(FIRST));
+      expect(counts([m1, m2])).to.deep.equal([second, second]);
       return { ...bench, ways, results };
     }
 
@@ -145,7 +149,7 @@ describe('fencing: a token that a quorum accepted', () => {
       for (const end of ends) expect(end).to.be.oneOf(['LOCK_TAKEN', 'NO_QUORUM']);
     });
 
-    it('even when both find their locks again, which breaks exclusion, they end with different tokens', async () => {
+    it('even when both find their locks again, which breaks exclusion, they end with different blocks', async () => {
       for (const order of [
         ['client', 'B'],
         ['B', 'client'],
@@ -169,8 +173,10 @@ describe('fencing: a token that a quorum accepted', () => {
         const fences = (await Promise.all(results)).map((end) => (typeof end === 'string' ? end : end.fence));
         const granted = fences.filter((fence) => typeof fence === 'number');
         expect(granted.length, fences.join()).to.be.at.least(1);
-        expect(new Set(granted).size).to.equal(granted.length);
-        for (const fence of granted) expect(fence).to.be.at.least(COUNTED_US + 4); // 3 was accepted for the other one
+        const [one = NaN, other = NaN] = granted;
+        expect(overlap(one, other)).to.equal(false);
+        const third = nextBlock(nextBlock(FIRST)); // the second was accepted for the other one
+        for (const fence of granted) expect(fence).to.be.at.least(third);
       }
     });
   });
@@ -252,12 +258,12 @@ describe('fencing: a token that a quorum accepted', () => {
       await settle(); // the clocks are read
       const lease = await redlock.acquire('r', { ttlMs: 3_600_000, waitMs: 0 });
       const lives = (): number[] => masters.map((master) => master.ttlMs(counterKey('r')));
-      expect(lives()).to.deep.equal(masters.map(() => 60_000));
+      expect(lives()).to.deep.equal(masters.map(() => 60_001)); // its block begins at the clock
       await lease.release();
       await settle();
       seed(
         masters,
-        masters.map(() => -1),
+        masters.map(() => -FENCE_BLOCK), // the next block ends at COUNTED_US
       );
       await redlock.acquire('r', ONE_ATTEMPT);
       expect(lives()).to.deep.equal(masters.map(() => 60_000 + 29_000));
@@ -369,7 +375,7 @@ describe('fencing: one round trip', () => {
         const [lease, tookMs] = await timed(bench, resource);
         fences.push(lease.fence ?? NaN);
         if (fences.length <= 2) expect(tookMs).to.equal(nodes === 1 ? 10 : 20);
-        const agreed = counts(masters, resource).filter((count) => count === String(lease.fence));
+        const agreed = counts(masters, resource).filter((count) => count === counted(lease.fence));
         expect(agreed.length).to.be.at.least(quorumOf(nodes));
         void lease.release();
         await time.advance(100);
@@ -400,7 +406,7 @@ describe('fencing: several resources share one token', () => {
         const lease = await redlock.acquire(['c', 'a', 'b'], ONE_ATTEMPT);
         expect(lease.fence).to.equal(COUNTED_US + 10);
         for (const key of ['a', 'b', 'c'])
-          expect(counts(masters, key)).to.deep.equal(masters.map(() => String(COUNTED_US + 10)));
+          expect(counts(masters, key)).to.deep.equal(masters.map(() => counted(COUNTED_US + 10)));
         expect(total(masters, 'accept')).to.equal(0);
       });
     }
@@ -443,7 +449,9 @@ describe('fencing: several resources share one token', () => {
         const lease = await redlock.acquire(set, ONE_ATTEMPT);
         fences.push(lease.fence ?? NaN);
         for (const key of set) {
-          const agreed = counts(masters, key).filter((count) => Number(count) >= (lease.fence ?? Infinity));
+          const agreed = counts(masters, key).filter(
+            (count) => Number(count) >= Number(counted(lease.fence)),
+          );
           expect(agreed.length).to.be.at.least(quorumOf(nodes));
         }
         await lease.release();
@@ -482,7 +490,7 @@ describe('fencing: several resources share one token', () => {
     },
   );
   for (const nodes of SIZES) {
-    it(`N=${nodes}, random schedules with masters lost, mute, slow, forgetful, and locks that vanish: unique, and above all that were handed out before the attempt`, async () => {
+    it(`N=${nodes}, random schedules with masters lost, mute, slow, forgetful, and locks that vanish: blocks of their own, and above all that were handed out before the attempt`, async () => {
       let grants = 0;
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
@@ -493,7 +501,9 @@ describe('fencing: several resources share one token', () => {
           const highest = (set: string): number =>
             handedOut.reduce(
               (most, one) =>
-                one.set.split('').some((key) => set.includes(key)) ? Math.max(most, one.fence) : most,
+                one.set.split('').some((key) => set.includes(key))
+                  ? Math.max(most, blockEnd(one.fence))
+                  : most,
               0,
             );
           for (const one of steps) {
@@ -506,6 +516,7 @@ describe('fencing: several resources share one token', () => {
                   waitMs: 0,
                   nodeTimeoutMs: 100,
                   ttlMs: 2_000,
+                  localTurns: 0, // its client may hold it
                 });
                 acquired
                   ?.then(
@@ -513,7 +524,8 @@ describe('fencing: several resources share one token', () => {
                       expect(fence, `${set} after ${JSON.stringify(handedOut)}`).to.be.above(floor);
                       const same = handedOut.filter(
                         (other) =>
-                          other.fence === fence && other.set.split('').some((key) => set.includes(key)),
+                          overlap(other.fence, fence ?? NaN) &&
+                          other.set.split('').some((key) => set.includes(key)),
                       );
                       expect(same, `${set}: ${fence}`).to.deep.equal([]);
                       handedOut.push({ set, fence: fence ?? NaN });
@@ -586,7 +598,7 @@ describe('fencing: whatever the order in which commands run', () => {
     },
   );
   for (const nodes of [2, 3]) {
-    it(`N=${nodes}, exclusion broken at any moment, commands of one client in order: tokens are unique, and above those handed out before`, async () => {
+    it(`N=${nodes}, exclusion broken at any moment, commands of one client in order: blocks have no token in common, and are above those handed out before`, async () => {
       let grants = 0;
       await fc.assert(
         fc.asyncProperty(
@@ -608,13 +620,14 @@ describe('fencing: whatever the order in which commands run', () => {
             const start = (client: number): void => {
               if (busy.has(client)) return;
               busy.add(client);
-              const before = Math.max(0, ...handedOut);
+              const least = nextBlock(Math.max(0, ...handedOut));
               void clients[client]
-                ?.acquire('r', { waitMs: 0, nodeTimeoutMs: 5_000 })
+                ?.acquire('r', { waitMs: 0, nodeTimeoutMs: 5_000, localTurns: 0 }) // it may hold it
                 .then(
                   ({ fence = NaN }) => {
-                    if (!(fence > before)) wrong.push(`${fence} was handed out after ${before}`);
-                    if (handedOut.includes(fence)) wrong.push(`${fence} was handed out twice`);
+                    if (!(fence >= least)) wrong.push(`${fence} was handed out, below ${least}`);
+                    const same = handedOut.find((other) => overlap(other, fence));
+                    if (same !== undefined) wrong.push(`${fence} is in a block with ${same}`);
                     handedOut.push(fence);
                     grants++;
                   },
@@ -872,7 +885,7 @@ describe('fencing: the names of counters', () => {
     seed(masters, [5, 5, 5], 'x');
     seed(masters, [90, 90, 90], '{x}');
     expect([await grant(redlock, 'x'), await grant(redlock, '{x}'), await grant(redlock, 'x')]).to.deep.equal(
-      [6, 91, 7].map((count) => COUNTED_US + count),
+      [COUNTED_US + 6, COUNTED_US + 91, nextBlock(COUNTED_US + 6)],
     );
   });
 

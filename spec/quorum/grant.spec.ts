@@ -43,6 +43,23 @@ describe('grant: how it was waited for', () => {
   });
 });
 
+describe('grant: its turns', () => {
+  it('each has the next fencing token of the block; without fencing none has any', () => {
+    for (const [fence, expected] of [
+      [FENCE, [FENCE, FENCE + 1, FENCE + 2]],
+      [0, [0, 0, 0]],
+    ] as const) {
+      const grant = granted(nodes, fence);
+      const turns = expected.map(() => {
+        const turn = [grant.turn, grant.fence];
+        grant.handOn();
+        return turn;
+      });
+      expect(turns).to.deep.equal(expected.map((one, i) => [i, one]));
+    }
+  });
+});
+
 describe('grant: the masters that may hold its votes', () => {
   it('are those that it was sent to, each once, in the order of the instance', () => {
     const grant = granted([second]);

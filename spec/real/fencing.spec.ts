@@ -4,6 +4,7 @@ import { counterKey } from '../../lib/protocol/keys.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { AHEAD_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/stored.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
+import { countedFor } from '../support/counted.js';
 import { PATIENT } from '../support/patience.js';
 import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';
 import { further, wide } from '../support/breadth.js';
@@ -151,7 +152,7 @@ for (const kind of CLIENT_KINDS) {
       const lease = await redlock?.acquire('{x}r');
       const hands = masters.list.map(({ port }) => byHand(port));
       const counts = await Promise.all(hands.map((hand) => hand.get(counterKey('{x}r'))));
-      expect(counts.filter((count) => count === String(lease?.fence)).length).to.be.at.least(quorumOf(3));
+      expect(counts.filter((count) => count === countedFor(lease?.fence)).length).to.be.at.least(quorumOf(3));
       expect(lease?.fence).to.be.above(2 ** 50);
       for (const hand of hands) {
         if ((await hand.get(counterKey('{x}r'))) === null) continue; // the third one may still be on its way

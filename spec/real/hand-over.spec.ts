@@ -93,7 +93,7 @@ for (const nodes of [1, 3, 5]) {
     }
 
     it('without fencing, and where a lock is free: one round trip, and no claim', async () => {
-      const { lease, lock } = await environment.handed({ fencing: false });
+      const { lease, lock } = await environment.handed({ fencing: false, localTurns: 0 });
       const wait = lock.acquire('r');
       await environment.inQueue(1);
       await lease.release();

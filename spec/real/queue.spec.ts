@@ -141,7 +141,7 @@ for (const nodes of wide([1, 3, 5], [3])) {
           const served: number[] = [];
           const waits: Promise<unknown>[] = [];
           const order = await environment.queueUp(5, (i) => {
-            waits.push(lock.using('r', () => served.push(i)));
+            waits.push(lock.using('r', { localTurns: 0 }, () => served.push(i)));
             return Promise.resolve();
           });
           await holder.release();

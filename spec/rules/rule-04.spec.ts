@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { counterKey } from '../../lib/protocol/keys.js';
+import { FENCE_BLOCK } from '../../lib/protocol/lua/stored.js';
 import { COUNTED_US, FakeMaster } from '../support/fake-master.js';
 import { FakeRandom, fakeCluster } from '../support/fake-cluster.js';
 import { FakeTime, settle } from '../support/fake-time.js';
@@ -32,7 +33,7 @@ describe('rule 4: validity = ttl − (now − sending) − drift', () => {
       it(`N=${nodes}, ${mode}: is counted from before the first claim, also when sending takes long`, async () => {
         const { redlock, masters, time } = fakeCluster(nodes, { fencing });
         for (const [i, master] of masters.entries()) {
-          master.set(counterKey('r'), String(COUNTED_US + i * step));
+          master.set(counterKey('r'), String(COUNTED_US + i * step * FENCE_BLOCK));
           const send = master.call.bind(master);
           master.call = (command) => {
             time.stall(10); // before it is on the wire

@@ -187,23 +187,24 @@ describe('rule 12: bounded for what is held', () => {
 });
 
 describe('rule 12: bounded for waiters', () => {
-  it('100 waits on one signal: one listener, no warning, and none when they are over', async () => {
-    const { redlock, masters, time } = fakeCluster(3);
-    for (const master of masters) master.set('r', 'another', 600_000);
-    const controller = new AbortController();
-    const warnings: Error[] = [];
-    const onWarning = (warning: Error): void => void warnings.push(warning);
-    process.on('warning', onWarning);
-    const options = { signal: controller.signal, waitMs: 60_000 };
-    const failed = Array.from({ length: 100 }, () => rejection(redlock.acquire('r', options)));
-    await time.advance(1_000);
-    expect(listenersOf(controller.signal)).to.equal(1);
-    controller.abort(new Error('enough'));
-    for (const one of failed) expect(await one).to.deep.include({ code: 'ABORTED' });
-    await settle();
-    process.off('warning', onWarning);
-    expect([listenersOf(controller.signal), warnings.length, time.pending]).to.deep.equal([0, 0, 0]);
-  });
+  for (const localTurns of [8, 0])
+    it(`100 waits on one signal, localTurns: ${localTurns}: one listener, no warning, and none when they are over`, async () => {
+      const { redlock, masters, time } = fakeCluster(3);
+      for (const master of masters) master.set('r', 'another', 600_000);
+      const controller = new AbortController();
+      const warnings: Error[] = [];
+      const onWarning = (warning: Error): void => void warnings.push(warning);
+      process.on('warning', onWarning);
+      const options = { signal: controller.signal, waitMs: 60_000, localTurns };
+      const failed = Array.from({ length: 100 }, () => rejection(redlock.acquire('r', options)));
+      await time.advance(1_000);
+      expect(listenersOf(controller.signal)).to.equal(1);
+      controller.abort(new Error('enough'));
+      for (const one of failed) expect(await one).to.deep.include({ code: 'ABORTED' });
+      await settle();
+      process.off('warning', onWarning);
+      expect([listenersOf(controller.signal), warnings.length, time.pending]).to.deep.equal([0, 0, 0]);
+    });
 
   it('a signal that outlives its waits keeps no listener, however they ended', async () => {
     const { redlock, masters, time } = fakeCluster(3);

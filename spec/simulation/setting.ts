@@ -48,6 +48,8 @@ export interface SimulationOptions {
   readonly jumps?: boolean;
   /** Whether all clients queue for one lock at the end; drawn by default. */
   readonly turns?: boolean;
+  /** Whether calls of one client for one lock wait for each other, in the local line; drawn by default. */
+  readonly local?: boolean;
   /** Whether read-write locks and semaphores are used beside exclusive ones; drawn by default. */
   readonly sharedLocks?: boolean;
   /** Whether clients also hold many renewed locks at a time; drawn by default. */
@@ -90,6 +92,8 @@ const FAILS_OVER = 0.3;
 /** The share of runs in which push connections fall silent, and of those that end with it. */
 const SILENT_PUSHES = 0.15;
 const SILENCE = 0.1;
+/** The share of runs in which calls of one client wait for each other. */
+const SHARES_NAMES = 0.5;
 /** The share of runs in which a minority of masters is wrong for good, if there can be one. */
 const HAS_WRONG = 0.1;
 const CLOCKS_TOGETHER: Clocks = { drift: 0, skewMs: 5, spreadMs: 5 };
@@ -156,6 +160,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
   const isKeeping = options.keeping ?? (!isCrowd && seeded.fork('keeping').chance(0.15));
   const forWrong = seeded.fork('wrong');
   const hasWrong = options.wrongServers ?? (options.beyond === undefined && forWrong.chance(HAS_WRONG));
+  const sharesNames = options.local ?? seeded.fork('local').chance(SHARES_NAMES);
   const isClosing = options.closing ?? (!isCrowd && seeded.fork('closing').chance(0.25));
   return {
     nodes,
@@ -169,7 +174,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     hasLatePushes: options.latePushes ?? seeded.fork('late pushes').chance(0.15),
     keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
     closing: isClosing ? { resources, lives: Math.ceil(calls / 2), maxTtlMs } : undefined,
-    terms: { resources, calls, maxTtlMs, mixesFencing, inQueue, isCrowd },
+    terms: { resources, calls, maxTtlMs, mixesFencing, inQueue, isCrowd, sharesNames },
     sharedLocks: hasShared ? { calls, maxTtlMs, permits, inQueue, isKept } : undefined,
     plan,
     wrong: hasWrong ? drawWrong(forWrong, nodes, isGuarded) : new Map(),

@@ -279,7 +279,16 @@ class Director {
 }
 
 function noDeeds(): Deeds {
-  return { calls: 0, grants: 0, extensions: 0, adoptions: 0, writes: 0, stale: 0, errors: new Map() };
+  return {
+    calls: 0,
+    grants: 0,
+    extensions: 0,
+    adoptions: 0,
+    localHandOvers: 0,
+    writes: 0,
+    stale: 0,
+    errors: new Map(),
+  };
 }
 
 function report(
@@ -291,6 +300,10 @@ function report(
 ): SimulationReport {
   const { world, checker, struck } = stage;
   const { errors, ...rest } = deeds;
+  const localHandOvers = stage.players.reduce(
+    (sum, { redlock }) => sum + redlock.stats().counts.localHandOvers,
+    0,
+  );
   return {
     seed,
     nodes: setting.nodes,
@@ -298,7 +311,7 @@ function report(
     guardMs: setting.guardMs,
     events: world.events,
     tookMs: world.nowMs,
-    deeds: { ...rest, ...checker.lines },
+    deeds: { ...rest, ...checker.lines, localHandOvers },
     errors: Object.fromEntries(errors),
     plan: setting.plan,
     struck: Object.fromEntries(struck),

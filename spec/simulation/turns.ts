@@ -1,6 +1,7 @@
 /** The end of a run: all faults are healed, and all clients queue for the same lock. */
 import type { Player, Stage } from './world/stage.js';
 import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
+import { type AcquireOptions, DEFAULTS } from '../../lib/input/options.js';
 import { AHEAD_US } from '../../lib/protocol/lua/stored.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
@@ -11,7 +12,11 @@ export interface TurnTerms {
   readonly nodes: number;
   readonly maxTtlMs: number;
   /** In a crowd, all queue again at once when each has held the lock. */
-  readonly terms: { readonly resources: readonly string[]; readonly isCrowd: boolean };
+  readonly terms: {
+    readonly resources: readonly string[];
+    readonly isCrowd: boolean;
+    readonly sharesNames: boolean;
+  };
 }
 
 /** How often each waiter holds the lock at the end. */
@@ -65,7 +70,7 @@ export async function takeTurns(
       }
       const beginning = checker.begin();
       const settled = checker.expect(player.client, `wait for ${resource} in the queue`, LONGEST_WAIT_MS);
-      const options = { ttlMs: maxTtlMs, waitMs: LONGEST_WAIT_MS, renew: true };
+      const options = { ttlMs: maxTtlMs, waitMs: LONGEST_WAIT_MS, renew: true, ...localTurnsIn(terms) };
       const lease = await checker.call(player.client, [resource], () =>
         player.redlock.acquire(resource, options),
       );
@@ -97,8 +102,8 @@ export async function takeTurns(
     // in a crowd, the order differs each time; until all are connected, and after the cut, those that are come first
     const judged = turns.slice(0, CUT_AFTER * waiters.length);
     const from = connected.sinceTurn + waiters.length;
-    for (const unfair of unfairTurns(judged, { from, waiters: waiters.length, apartMs }))
-      checker.fail('fairness', unfair);
+    const order = { from, waiters: waiters.length, apartMs, passing: passingIn(terms, players) };
+    for (const unfair of unfairTurns(judged, order)) checker.fail('fairness', unfair);
   }
   for (const excess of commands.beyond({ nodes, waiters: waiters.length, isDirect: apartMs < TOGETHER_MS }))
     checker.fail('commands', excess);
@@ -118,12 +123,28 @@ function clocksApartMs({ places }: Stage): number {
   return Math.max(...clocks) - Math.min(...clocks);
 }
 
+/** The clients' calls share stays in half of the runs. */
+function localTurnsIn({ sharesNames }: TurnTerms['terms']): Pick<AcquireOptions, 'localTurns'> {
+  return sharesNames ? {} : { localTurns: 0 };
+}
+
+/** How many turns the stays of the players may have beside their first ones. */
+function passingIn(terms: TurnTerms['terms'], { length: players }: readonly Player[]): number {
+  return terms.sharesNames ? (DEFAULTS.localTurns - 1) * players : 0;
+}
+
+/** What the order of turns allows. */
+interface Order {
+  readonly apartMs: number;
+  readonly from: number;
+  /** How many turns the stays of the players may have beside their first ones. */
+  readonly passing: number;
+  readonly waiters: number;
+}
+
 /** Waiters that were passed too often since their turn before, from some turn on. */
-function unfairTurns(
-  turns: readonly Turn[],
-  { apartMs, from, waiters }: { readonly apartMs: number; readonly from: number; readonly waiters: number },
-): string[] {
-  const longest = waiters + 2 + Math.ceil((apartMs + TICKET_MS) / TURN_MS);
+function unfairTurns(turns: readonly Turn[], { apartMs, from, passing, waiters }: Order): string[] {
+  const longest = waiters + 2 + Math.ceil((apartMs + TICKET_MS) / TURN_MS) + passing;
   return turns.flatMap(({ by, hasTried }, at) => {
     const before = turns.slice(0, at).findLastIndex((turn) => turn.by === by);
     const mostTurns = longest + (hasTried ? PASSING_TRIES : 0);

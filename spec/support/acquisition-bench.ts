@@ -47,7 +47,7 @@ export function acquisitionBench(hasPushes: boolean, maxWaiters = Infinity): Acq
   };
   const terms: AcquisitionTerms = {
     ...{ resources: ['r'], scope: plainScope('r'), ttlMs: 10_000, nodeTimeoutMs: 50, waitMs: 60_000 },
-    ...{ minDelayMs: 10, maxDelayMs: 10, fair: true, handOver: 'direct', observer },
+    ...{ minDelayMs: 10, maxDelayMs: 10, fair: true, handOver: 'direct', localTurns: 0, observer },
   };
   return {
     ...{ time, masters, random, told, grantedAtMs, coordinator },

@@ -124,7 +124,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
   /** So many wait for one lock, each with a ticket of its own, and are served when it is their turn. */
   async 'wait-in-queue'() {
     const [count = '1', resource = 'r'] = args;
-    const redlock = Redlock.connect(urls, PATIENT);
+    const redlock = Redlock.connect(urls, { ...PATIENT, localTurns: 0 });
     const waits = Array.from({ length: Number(count) }, async () => {
       await redlock.using(resource, () => say('served'));
     });
@@ -136,7 +136,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
   async 'want-for-good'() {
     const [count = '1', resource = 'r', kind = 'lock'] = args;
     const options = { ttlMs: 3_000, waitMs: Infinity, renew: true };
-    const redlock = Redlock.connect(urls, options);
+    const redlock = Redlock.connect(urls, { ...options, localTurns: 0 }); // each is asked for at the masters
     const wanted: Readonly<Record<string, () => Promise<unknown>>> = {
       lock: () => redlock.acquire(resource, options),
       write: () => redlock.readWriteLock(resource).write.acquire(options),

@@ -61,11 +61,25 @@ for (const nodes of [1, 3, 5]) {
       const [message] = messages;
       expect(message).to.deep.include({
         ...{ resources: ['a', 'b'], kind: 'mutex', by: 'acquire', ttlMs: 5_000, waitMs: 700 },
-        ...{ attempts: 1, elapsedMs: 0, waited: false, result: { fence: lease.fence } },
+        ...{ attempts: 1, elapsedMs: 0, waited: false, local: false, result: { fence: lease.fence } },
       });
       expect(message?.tally.map(({ outcome }) => outcome)).to.include('granted');
       const text = inspect({ ...message, redlock: undefined }, { depth: null });
       for (const token of random.tokens) expect(text).to.not.contain(token);
+    });
+
+    it('acquire: handed over by another lease of the instance: local, no attempts, and no tally', async () => {
+      const { redlock, time } = fakeCluster(nodes);
+      const holder = await redlock.acquire('r');
+      const { messages, stop } = watch('acquire', redlock);
+      const wait = redlock.acquire('r');
+      await time.advance(10);
+      await holder.release();
+      const { fence } = await wait;
+      stop();
+      expect(messages[0]).to.deep.include({
+        ...{ attempts: 0, elapsedMs: 10, waited: true, local: true, tally: [], result: { fence } },
+      });
     });
 
     it('acquire: an error is published, with its tally; the call rejects with it', async () => {

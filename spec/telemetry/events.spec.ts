@@ -33,7 +33,7 @@ for (const nodes of SIZES) {
       const lease = await redlock.acquire(['b', 'a']);
       const { tally, ...event } = heard.one('acquired');
       const facts = { resources: ['a', 'b'], kind: 'mutex', by: 'acquire', attempts: 1, elapsedMs: 0 };
-      expect(event).to.deep.equal({ ...facts, ttlMs: TTL_MS, fence: lease.fence });
+      expect(event).to.deep.equal({ ...facts, ttlMs: TTL_MS, fence: lease.fence, local: false });
       expect(tally.map(({ node }) => node)).to.deep.equal(
         Array.from({ length: nodes }, (_, i) => `m${i + 1}`),
       );
@@ -78,7 +78,7 @@ for (const nodes of SIZES) {
     });
 
     it('handed over directly: acquired, as often as there were grants', async () => {
-      const bench = fakeCluster(nodes, {}, { hasPushes: true });
+      const bench = fakeCluster(nodes, { localTurns: 0 }, { hasPushes: true });
       const { redlock, time } = bench;
       const heard = hear(redlock);
       const turns = Array.from({ length: 4 }, () => redlock.using('r', () => time.wait(20, () => undefined)));
@@ -316,7 +316,7 @@ describe('events: no token', () => {
     await redlock.bootstrap();
     const lease = await redlock.acquire('r', { renew: true });
     await time.advance(TTL_MS);
-    expect(await redlock.tryAcquire('r')).to.equal(null);
+    expect(await redlock.tryAcquire('r', { localTurns: 0 })).to.equal(null);
     await lease.release();
     const lost = await redlock.acquire('r', { renew: true });
     for (const master of masters) master.cut();

@@ -5,6 +5,7 @@ import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/store
 import { ENTRY } from '../../lib/protocol/lua/entries.js';
 import { RELEASE } from '../../lib/protocol/lua/scripts.js';
 import { FRESH_MS, GONE_MS, RESERVE_MS, TIDY_MS } from '../../lib/protocol/lua/waiting.js';
+import { countedFor } from '../support/counted.js';
 import { type LoneEntry, loneEntry } from '../support/lone-entries.js';
 import { lookBy, yieldBy } from '../support/looks.js';
 import { markedFor } from '../support/marks.js';
@@ -76,7 +77,7 @@ describe('direct hand-over: a master in memory', () => {
     expect(stand.heard).to.deep.equal([`v ${stand.us} 7 ${span} ${stand.us} ${BEN} ${LOCK}`]);
     expect(stand.server.get(LOCK)).to.equal(markedFor(BEN));
     expect(stand.server.pttl(LOCK)).to.equal(TTL_MS);
-    expect(stand.server.get('counter')).to.equal(String(stand.us));
+    expect(stand.server.get('counter')).to.equal(countedFor(stand.us));
   });
 
   it('a look is fresh for 5 s, and no longer: then the vote is reserved', () => {

@@ -44,6 +44,8 @@ const STORED = {
 const FENCES = {
   BACK_US: stored.BACK_US,
   AHEAD_US: stored.AHEAD_US,
+  /** From an accepted fencing token to the last one of its block. */
+  BLOCK_REST: stored.FENCE_BLOCK - 1,
   COUNTER_LIFE_MS: stored.COUNTER_LIFE_MS,
   LAST_FENCE: stored.LAST_FENCE,
 };

@@ -27,12 +27,19 @@ export const MOST_TAKEN = 1_000;
 export const BACK_US = 1_000_000;
 export const AHEAD_US = 20_000;
 
+/**
+ * How many fencing tokens a master accepts at a time: the first one is for the first lease on a grant, and the next ones are for
+ * the leases to which an instance hands the grant on (protocol C4). A counter is the last of them.
+ */
+export const FENCE_BLOCK = 64;
+
 /** How long, in ms, a counter lives after its master's clock has passed it (LIFE of protocol A2). */
 export const COUNTER_LIFE_MS = 60_000;
 
 /**
- * The last fencing token that can be granted; a counter that has reached it is spent. Beyond 2^53 (9.007e15) numbers lose
- * precision, and close to it ioredis 6.0 reads some replies wrongly. The µs since 1970 get there in the year 2255.
+ * The last fencing token that a master can accept (others of its block are higher); a counter that has reached it is spent.
+ * Beyond 2^53 (9.007e15) numbers lose precision, and close to it ioredis 6.0 reads some replies wrongly. The µs since 1970 get
+ * there in the year 2255.
  */
 export const LAST_FENCE = 9_000_000_000_000_000;
 

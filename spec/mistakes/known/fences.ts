@@ -46,13 +46,13 @@ export const FENCES: readonly Mistake[] = [
       },
       {
         in: 'lua:short-way.lua',
-        find: 'local fence, text, told = tonumber(proposal), proposal, 0',
-        replace: "local fence, text, told = tonumber(proposal), '1', 0",
+        find: 'local fence, told = tonumber(proposal), 0',
+        replace: 'local fence, told = 1, 0',
       },
       {
         in: 'lua:short-way.lua',
-        find: "fence, text, told = now, string.format('%.0f', now), now\n      end",
-        replace: 'told = now\n      end\n      fence = 1',
+        find: 'fence, told = now, now end',
+        replace: 'told = now end\n      fence = 1',
       },
       {
         in: 'lua:acceptable',
@@ -196,17 +196,17 @@ export const FENCES: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:countOn',
-        find: 'int(life + math.max(0, math.ceil((fence - clock()) / 1000)))',
+        find: 'int(life + math.max(0, math.ceil((fence + BLOCK_REST - clock()) / 1000)))',
         replace: 'int(life + 0)',
       },
       {
         in: 'lua:short-way.lua',
-        find: 'if fence > now then ms = ms + math.ceil((fence - now) / 1000) end',
+        find: 'if reached > now then ms = ms + math.ceil((reached - now) / 1000) end',
         replace: '',
       },
       {
         in: 'lua:short-way.lua',
-        find: 'ms = life + math.max(0, math.ceil((fence - now) / 1000))',
+        find: 'ms = life + math.max(0, math.ceil((reached - now) / 1000))',
         replace: 'ms = life + 0',
       },
     ],
@@ -223,8 +223,8 @@ export const FENCES: readonly Mistake[] = [
       },
       {
         in: 'lua:short-way.lua',
-        find: 'local ms = life',
-        replace: 'local ms = life / 100',
+        find: 'ms = fence + BLOCK_REST, life',
+        replace: 'ms = fence + BLOCK_REST, life / 100',
       },
       {
         in: 'lua:short-way.lua',
@@ -306,7 +306,7 @@ export const FENCES: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:short-way.lua',
-        find: 'if fence > now then ms = ms + math.ceil((fence - now) / 1000) end',
+        find: 'if reached > now then ms = ms + math.ceil((reached - now) / 1000) end',
         replace: '',
       },
     ],
@@ -317,7 +317,7 @@ export const FENCES: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:short-way.lua',
-        find: 'ms = life + math.max(0, math.ceil((fence - now) / 1000))',
+        find: 'ms = life + math.max(0, math.ceil((reached - now) / 1000))',
         replace: 'ms = life + math.max(0, math.ceil((now - fence) / 1000))',
       },
     ],
@@ -325,7 +325,9 @@ export const FENCES: readonly Mistake[] = [
   },
   {
     name: 'acceptance: what is put next may be below the count that was in the way',
-    patches: [{ in: 'FenceAgreement.#onRefusal', find: 'Math.max(least, fence)', replace: 'fence' }],
+    patches: [
+      { in: 'FenceAgreement.#onRefusal', find: 'Math.max(least, fence + FENCE_BLOCK - 1)', replace: 'fence' },
+    ],
     noticedBy: { specs: ['spec/quorum/fence-agreement.spec.ts'] },
   },
   {

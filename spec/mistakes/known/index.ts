@@ -7,6 +7,7 @@ import { FENCES } from './fences.js';
 import { GUARD } from './guard.js';
 import { HAND_OFF } from './hand-over.js';
 import { LEASES } from './leases.js';
+import { LOCAL_LINES } from './local-lines.js';
 import { LINES } from './queues.js';
 import { ONE_QUEUE } from './one-queue.js';
 import { PACE } from './pace.js';
@@ -31,6 +32,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...HAND_OFF,
   ...LEASES,
   ...LINES,
+  ...LOCAL_LINES,
   ...ONE_QUEUE,
   ...PACE,
   ...PUSHES,

@@ -49,8 +49,8 @@ export const PACE: readonly Mistake[] = [
     name: 'pace: a release waits though somebody waits for it',
     patches: [
       {
-        in: 'Coordinator.release',
-        find: 'isUrgent: grant.keys.some((key) => this.#parts.contention.isLikely(key)),',
+        in: 'Coordinator.#release',
+        find: 'isUrgent: isAwaited || grant.keys.some((key) => this.#parts.contention.isLikely(key)),',
         replace: '',
       },
     ],

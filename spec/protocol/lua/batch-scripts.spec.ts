@@ -21,7 +21,7 @@ import {
 } from '../../../lib/protocol/request.js';
 import { queueing, yielding } from '../../../lib/protocol/queue-request.js';
 import { counterKey, pushChannel, queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
-import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/stored.js';
+import { AHEAD_US, BACK_US, FENCE_BLOCK } from '../../../lib/protocol/lua/stored.js';
 import { ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { FRESH_MS, MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/waiting.js';
 import type { Scope } from '../../../lib/protocol/scope.js';
@@ -468,7 +468,8 @@ function drawRequest(draw: Draw, guardMs: number, nowUs: number): Request {
   const scope: Scope = { ...under(guardMs, ...keys), isFenced };
   const token = draw.pick(TOKENS);
   const ttlMs = draw.pick(TTLS);
-  const amount = 1 + draw.below(9) + draw.pick([0, 4e15, nowUs + 5e6, nowUs + 5e6]);
+  const inBlocks = 1 + (draw.below(9) * FENCE_BLOCK) / 2; // within the block of another one, or apart from it
+  const amount = inBlocks + draw.pick([0, 4e15, nowUs + 5e6, nowUs + 5e6]);
   switch (first + draw.below(4)) {
     case 0:
     case 1:

@@ -4,10 +4,18 @@
  */
 import { expect } from 'chai';
 import { queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
-import { AHEAD_US, BACK_US, COUNTER_LIFE_MS, LAST_FENCE, HOLDS } from '../../../lib/protocol/lua/stored.js';
+import {
+  AHEAD_US,
+  BACK_US,
+  COUNTER_LIFE_MS,
+  FENCE_BLOCK,
+  HOLDS,
+  LAST_FENCE,
+} from '../../../lib/protocol/lua/stored.js';
 import { ENTRY, SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { BATCH, CLAIM, RW_CLAIM, SHARED_BATCH } from '../../../lib/protocol/lua/scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
+import { blockEnd, nextBlock } from '../fence-blocks.js';
 import { loneEntry } from '../../support/lone-entries.js';
 import { lookBy } from '../../support/looks.js';
 import { atInstant, NO_RIGHT, noting, oneServer, putData, type Server, TYPES } from '../../support/server.js';
@@ -161,11 +169,12 @@ async function longer(server: Server, key: string, other: string): Promise<numbe
   return Number(await server.redis.eval(source, 2, key, other));
 }
 
-/** How long, in ms, its counters live; and what they are. */
+/** Its counters are the end of that block, and live until the clock has passed it and for their life then. */
 async function expectCounters(server: Server, one: Way, fence: number, note: string): Promise<void> {
   const found = await server.redis.mget(...countersOf(one));
-  expect(found, note).to.deep.equal(countersOf(one).map(() => String(fence)));
-  const lifeMs = LIFE + Math.max(0, Math.ceil((fence - NOW) / 1_000));
+  const end = blockEnd(fence);
+  expect(found, note).to.deep.equal(countersOf(one).map(() => String(end)));
+  const lifeMs = LIFE + Math.max(0, Math.ceil((end - NOW) / 1_000));
   for (const key of countersOf(one)) {
     if (isOfWriter(one) || ACCEPTANCES.includes(one))
       expect(await server.redis.pttl(key), note).to.be.within(lifeMs - 29_000, lifeMs);
@@ -193,7 +202,7 @@ describe('counters in scripts on a real server', () => {
       for (const [title, proposal, isTaken] of PROPOSALS) {
         const base = isTaken ? proposal : NOW;
 
-        it(`proposes ${title}: ${isTaken ? 'taken' : 'the clock instead, and told'}; all counters get max(count + 1, that)`, async () => {
+        it(`proposes ${title}: ${isTaken ? 'taken' : 'the clock instead, and told'}; all counters get the block from max(count + 1, that)`, async () => {
           const counts = ['0', '00', '007', '7', base - BACK_US, base - 1, base, base + 1, `0${base}`];
           for (const count of [undefined, ...counts, NOW + 30_000_000, LAST_FENCE - 1]) {
             const note = `count ${count}`;
@@ -206,9 +215,9 @@ describe('counters in scripts on a real server', () => {
         });
       }
 
-      it('never gives a fencing token twice: the next is above', async () => {
+      it('never gives a fencing token twice: the next is above the block', async () => {
         await prepare(server, one);
-        for (const fence of [NOW, NOW + 1, NOW + 2]) {
+        for (const fence of [NOW, nextBlock(NOW), nextBlock(nextBlock(NOW))]) {
           expect(await send(server, one, NOW)).to.deep.equal([1, fence, 0]);
           if (one.isHeld !== true) await server.redis.del(...locksOf(one));
         }
@@ -276,19 +285,22 @@ describe('counters in scripts on a real server', () => {
     });
   }
 
-  /** What is proposed and counted, and how much longer than its life the counter is asked to live, in ms. */
+  /** The fencing token whose block ends at the clock. */
+  const ENDS_NOW = NOW - FENCE_BLOCK + 1;
+  /** Where the block ends; what is proposed and counted, and how much longer than its life the counter is to live, in ms. */
   const LIVES: readonly (readonly [title: string, proposal: number, count: number, extraMs: number])[] = [
-    ['at the clock', NOW, 7, 0],
-    ['a µs ahead', NOW + 1, 7, 1],
-    ['1 ms ahead', NOW + 1_000, 7, 1],
-    ['1.001 ms ahead', NOW + 1_001, 7, 2],
-    ['behind', NOW - 5_000, 7, 0],
-    ['behind, and raised to a count that is behind', NOW - 5_000, NOW - 4_001, 0],
-    ['raised to a count at the clock', NOW, NOW - 1, 0],
-    ['raised to a count ahead', NOW, NOW + 7_000, 8],
+    ['at the clock', ENDS_NOW, 7, 0],
+    ['a µs ahead', ENDS_NOW + 1, 7, 1],
+    ['1 ms ahead', ENDS_NOW + 1_000, 7, 1],
+    ['1.001 ms ahead', ENDS_NOW + 1_001, 7, 2],
+    ['behind', ENDS_NOW - 5_000, 7, 0],
+    ['behind, and raised to a count that is behind', ENDS_NOW - 5_000, ENDS_NOW - 4_001, 0],
+    ['raised to a count at the clock', ENDS_NOW, ENDS_NOW - 1, 0],
+    ['raised to a count a µs ahead', ENDS_NOW, ENDS_NOW, 1],
+    ['raised to a count ahead', ENDS_NOW, ENDS_NOW + 7_000, 8],
   ];
 
-  it('a counter lives for its life after the clock has passed it: to the ms, rounded up', async () => {
+  it('a counter lives for its life after the clock has passed the end of its block: to the ms, rounded up', async () => {
     for (const one of [...CLAIMS, LOOK]) {
       for (const [title, proposal, count, extraMs] of LIVES) {
         await prepare(server, one, String(count));
@@ -328,7 +340,8 @@ describe('counters in scripts on a real server', () => {
       const keys = ['x', 'y', 'z', 'c0', 'c1', 'c2'];
       const reply = await server.run(atInstant(CLAIM, NOW), keys, ...claimArgs(-1)(NOW));
       expect(reply).to.deep.equal([1, NOW + 10, 0]);
-      expect(await server.redis.mget('c0', 'c1', 'c2')).to.deep.equal(counts.map(() => String(NOW + 10)));
+      const end = String(blockEnd(NOW + 10));
+      expect(await server.redis.mget('c0', 'c1', 'c2')).to.deep.equal(counts.map(() => end));
     }
   });
 
@@ -366,7 +379,9 @@ describe('counters in scripts on a real server', () => {
             expect(await send(server, one, sent)).to.deep.equal(isTaken ? [1, fence, 0] : [3, least, 0]);
             if (isTaken) {
               await expectCounters(server, one, fence, title);
-              expect(await send(server, one, sent)).to.deep.equal([3, Math.max(fence, NOW), 0]); // T-A9
+              const reached = Math.max(blockEnd(fence), NOW);
+              for (const again of [sent, blockEnd(fence)])
+                expect(await send(server, one, again)).to.deep.equal([3, reached, 0]); // T-A9
               continue;
             }
             expect(await server.redis.get('c')).to.equal(count?.toString() ?? null);

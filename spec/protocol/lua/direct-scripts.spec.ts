@@ -13,6 +13,7 @@ import { FRESH_MS, MAX_DROPPED, RESERVE_MS, TIDIED, TIDY_MS } from '../../../lib
 import { release, releaseQueued, type Request, undo, undoQueued } from '../../../lib/protocol/request.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
+import { blockEnd, nextBlock } from '../fence-blocks.js';
 import { plainScope } from '../../support/commands.js';
 import { type LoneEntry, loneEntry } from '../../support/lone-entries.js';
 import { type LookArgs, lookBy, yieldBy } from '../../support/looks.js';
@@ -163,7 +164,7 @@ describe('direct hand-over: scripts on a real server', () => {
       expect([await holder(), await turn()]).to.deep.equal([marked(ANN), [`${us}`, ANN, `${TICKET}`]]);
       await expectMs(KEY, TTL_MS);
       await expectMs(TURN, TTL_MS);
-      expect(await count()).to.equal(us + 7);
+      expect(await count()).to.equal(blockEnd(us + 7));
       await expectMs(COUNTER, COUNTER_MS + 1);
       expect(await server.redis.exists(QUEUE, LOOKS)).to.equal(0);
       expect(await pushes()).to.deep.equal([]);
@@ -181,7 +182,7 @@ describe('direct hand-over: scripts on a real server', () => {
       const behind = lookBy(ANN, asked({ proposal: us - 5_000 }));
       await runLone(behind, LOOKED, (script) => atInstant(noting(script), us));
       const sets = await server.redis.lrange('sets', 0, -1);
-      expect(sets).to.include(`${COUNTER} ${us - 5_000} PX ${COUNTER_MS}`);
+      expect(sets).to.include(`${COUNTER} ${blockEnd(us - 5_000)} PX ${COUNTER_MS}`);
     });
 
     for (const [title, awayUs, isTaken] of [
@@ -194,7 +195,7 @@ describe('direct hand-over: scripts on a real server', () => {
         const us = await server.micros();
         const fence = isTaken ? us + awayUs : us;
         expect(numbers(await lookAt(us, ANN, { proposal: us + awayUs }))[3]).to.equal(fence);
-        expect(await count()).to.equal(fence);
+        expect(await count()).to.equal(blockEnd(fence));
       });
     }
 
@@ -293,11 +294,11 @@ describe('direct hand-over: scripts on a real server', () => {
       await server.redis.pexpire(KEY, 60_000);
       await server.redis.pexpire(TURN, 60_000);
       const again = await lookAt(us + 1, ANN, { proposal: us, sentAtMs: SENT_MS + 5 });
-      expect(numbers(again)).to.deep.equal([6, us, us + 1, us + 1, SENT_MS + 5]);
+      expect(numbers(again)).to.deep.equal([6, us, us + 1, nextBlock(us), SENT_MS + 5]);
       expect([await holder(), await turn()]).to.deep.equal([marked(ANN), [`${us}`, ANN, `${TICKET}`]]);
       await expectMs(KEY, TTL_MS);
       await expectMs(TURN, TTL_MS);
-      expect(await count()).to.equal(us + 1);
+      expect(await count()).to.equal(blockEnd(nextBlock(us)));
     });
 
     it('{6, …}: likewise if it was handed over, directly or by reservation; its look stays', async () => {
@@ -315,7 +316,7 @@ describe('direct hand-over: scripts on a real server', () => {
           await serial(),
         ]);
         await expectMs(KEY, TTL_MS);
-        expect(await count()).to.equal(hasTerms ? us + 1 : us);
+        expect(await count()).to.equal(blockEnd(hasTerms ? nextBlock(us) : us));
         expect(await server.redis.hgetall(LOOKS)).to.deep.equal(before);
       }
     });
@@ -342,7 +343,7 @@ describe('direct hand-over: scripts on a real server', () => {
       await extend(ANN, '0');
       const keys = await server.redis.keys('*');
       expect(numbers(await lookAt(us + 9, ANN, { proposal: us + 9 }))).to.deep.equal([1, us, us + 9]);
-      expect([await holder(), await count(), await serial()]).to.deep.equal([ANN, us, us]);
+      expect([await holder(), await count(), await serial()]).to.deep.equal([ANN, blockEnd(us), us]);
       await expectMs(KEY, HOUR_MS);
       expect(await server.redis.keys('*')).to.have.members(keys);
     });
@@ -492,7 +493,7 @@ describe('direct hand-over: scripts on a real server', () => {
         expect([await holder(), await waiting()]).to.deep.equal([marked(ANN), [BEN]]);
         expect(await turn()).to.deep.equal([`${us}`, ANN, `${TICKET}`]);
         expect(await endOf(KEY)).to.equal(endMs);
-        expect(await count()).to.equal(us + 3);
+        expect(await count()).to.equal(blockEnd(us + 3));
         await expectMs(COUNTER, COUNTER_MS + 1);
         await expectMs(TURN, LIFE_MS);
       });
@@ -534,8 +535,8 @@ describe('direct hand-over: scripts on a real server', () => {
         const told = (await pushes()).filter((text) => text.startsWith('v'));
         expect(told.map((text) => text.split(' ').filter((_, i) => [1, 2, 5].includes(i)))).to.deep.equal([
           ['ann', `${us}`, `${us}`],
-          ['ben', `${us + 1}`, `${us + 1}`],
-          ['cat', `${us + 2}`, `${us + 2}`],
+          ['ben', `${us + 1}`, `${nextBlock(us)}`],
+          ['cat', `${us + 2}`, `${nextBlock(nextBlock(us))}`],
         ]);
       });
 
@@ -610,7 +611,7 @@ describe('direct hand-over: scripts on a real server', () => {
             const isCounted = expected === 'v' && left.counterMs !== 0;
             const after = await server.redis.get(COUNTER).catch(() => 'data');
             const fence = before === null || before === '0' ? us + awayUs : Number(before) + 1;
-            expect(after).to.equal(isCounted ? String(fence) : before);
+            expect(after).to.equal(isCounted ? String(blockEnd(fence)) : before);
             if (expected === 'v') expect(Number(push.split(' ')[5])).to.equal(isCounted ? fence : 0);
           });
         }
@@ -644,7 +645,8 @@ describe('direct hand-over: scripts on a real server', () => {
         const [kind, name, named, , , fence] = first.split(' ');
         expect([kind, name, second]).to.deep.equal(['v', 'ben', 'w cat']);
         expect(Number(named)).to.equal(us + 1); // a serial names one hand-over, be it one in vain
-        expect([await count(), Number(fence)]).to.deep.equal([us + 1, us + 1]); // the first was counted in vain
+        const again = nextBlock(us); // the first was counted in vain
+        expect([await count(), Number(fence)]).to.deep.equal([blockEnd(again), again]);
         expect((await turn())[1]).to.equal(BEN);
         expect(await noted()).to.have.members([BEN, CAT]);
       });
@@ -749,7 +751,7 @@ describe('direct hand-over: scripts on a real server', () => {
     const touches: readonly (readonly [string, () => Promise<unknown>])[] = [
       ['a claim', () => run(CLAIM, [KEY, COUNTER], ANN, HOUR_MS, COUNTER_MS, us, -1)],
       ['a claim from the queue', () => run(CLAIM, [...WAITED, COUNTER], ANN, HOUR_MS, COUNTER_MS, us, -1, 1)],
-      ['an acceptance', () => accept(ANN, us + 1)],
+      ['an acceptance', () => accept(ANN, nextBlock(us))],
       ['an extension', () => extend(ANN, '0')],
       ['an extension that may create one', () => extend(ANN, '1')],
     ];
@@ -765,17 +767,17 @@ describe('direct hand-over: scripts on a real server', () => {
 
     it('an acceptance leaves the vote as long as it was; one that is refused leaves the mark', async () => {
       const endMs = await endOf(KEY);
-      expect(numbers(await accept(ANN, us))[0]).to.equal(3);
+      expect(numbers(await accept(ANN, blockEnd(us)))[0]).to.equal(3);
       expect(await holder()).to.equal(marked(ANN));
-      await accept(ANN, us + 1);
+      await accept(ANN, nextBlock(us));
       expect([await holder(), await endOf(KEY)]).to.deep.equal([ANN, endMs]);
     });
 
     it('others neither claim, accept nor extend it', async () => {
       expect(numbers(await run(CLAIM, [KEY], BEN, HOUR_MS, 0, 0, -1)).slice(0, 1)).to.deep.equal([0]);
-      expect(numbers(await accept(BEN, us + 1))[0]).to.equal(0);
+      expect(numbers(await accept(BEN, nextBlock(us)))[0]).to.equal(0);
       expect(numbers(await extend(BEN, '1'))[0]).to.equal(0);
-      expect([await holder(), await count()]).to.deep.equal([marked(ANN), us]);
+      expect([await holder(), await count()]).to.deep.equal([marked(ANN), blockEnd(us)]);
       await expectMs(KEY, TTL_MS);
     });
   });
@@ -860,8 +862,8 @@ describe('direct hand-over: scripts on a real server', () => {
       const brief = [first, second, third].map((text) => text.split(' ').filter((_, i) => i !== 4));
       expect(brief).to.deep.equal([
         ['v', 'ben', `${us}`, '5', `${us}`],
-        ['v', 'ann', `${us + 1}`, '6', `${us + 1}`],
-        ['v', 'ben', `${us + 2}`, '5', `${us + 2}`],
+        ['v', 'ann', `${us + 1}`, '6', `${nextBlock(us)}`],
+        ['v', 'ben', `${us + 2}`, '5', `${nextBlock(nextBlock(us))}`],
       ]);
       const endMs = Math.floor((us + 2) / 1_000) + TTL_MS;
       expect(Number(third.split(' ')[4])).to.equal(endMs - Math.ceil((us - 30_000) / 1_000));
@@ -874,7 +876,7 @@ describe('direct hand-over: scripts on a real server', () => {
       await leaveAt(us, RELEASE);
       expect(await yieldAt(us, BEN, us)).to.equal(1);
       expect([await holder(), (await turn())[0], await count()]).to.deep.equal([
-        ...[marked(BEN), String(us + 1), us + 1],
+        ...[marked(BEN), String(us + 1), blockEnd(nextBlock(us))],
       ]);
       expect(await kinds()).to.deep.equal(['v ben', 'v ben']);
     });
@@ -883,7 +885,7 @@ describe('direct hand-over: scripts on a real server', () => {
       const us = await server.micros();
       await lookAt(us, BEN, { proposal: us });
       expect(await yieldAt(us, BEN, us)).to.equal(1);
-      expect([await holder(), await count()]).to.deep.equal([marked(BEN), us]);
+      expect([await holder(), await count()]).to.deep.equal([marked(BEN), blockEnd(us)]);
       expect(await kinds()).to.deep.equal(['g ben']);
     });
 
@@ -933,7 +935,7 @@ describe('direct hand-over: scripts on a real server', () => {
       }
       await server.redis.del(TURN);
       expect(await yieldAt(us, BEN, us)).to.equal(0);
-      expect([await holder(), await count(), await pushes()]).to.deep.equal([marked(BEN), us, []]);
+      expect([await holder(), await count(), await pushes()]).to.deep.equal([marked(BEN), blockEnd(us), []]);
     });
   });
 

@@ -10,6 +10,7 @@ import { CLAIM, INSPECT, RELEASE, type Script, UNDO } from '../../../lib/protoco
 import { MAX_DROPPED, RESERVE_MS, SHOWN_WAITERS, TIDIED } from '../../../lib/protocol/lua/waiting.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
+import { blockEnd, nextBlock } from '../fence-blocks.js';
 import { rightsOf } from '../../support/documented-rights.js';
 import { type LoneEntry, loneEntry } from '../../support/lone-entries.js';
 import { lookBy, yieldBy } from '../../support/looks.js';
@@ -451,7 +452,7 @@ describe('fair waiting: scripts on a real server', () => {
       expect(numbers(await accept(ANN, 7))[0]).to.equal(3);
       expect([await holder(), await server.redis.exists('f')]).to.deep.equal([reserved(ANN), 0]);
       expect(await accept(ANN, FENCE)).to.deep.equal([1, FENCE, 0]);
-      expect([await holder(), await server.redis.get('f')]).to.deep.equal([ANN, String(FENCE)]);
+      expect([await holder(), await server.redis.get('f')]).to.deep.equal([ANN, String(blockEnd(FENCE))]);
       await expectMs(KEY, RESERVE_MS);
     });
 
@@ -513,9 +514,9 @@ describe('fair waiting: scripts on a real server', () => {
       await server.redis.set('c', 5, 'PX', 1_000);
       await server.redis.del(KEY);
       expect(await claimFenced(ANN)).to.deep.equal([1, FENCE, 0]);
-      expect(await claimFenced(ANN)).to.deep.equal([1, FENCE + 1, 0]);
+      expect(await claimFenced(ANN)).to.deep.equal([1, nextBlock(FENCE), 0]);
       expect([await server.redis.get('c'), (await turn())[0], await waiting()]).to.deep.equal([
-        ...[String(FENCE + 1), '0', [BEN, CAT]],
+        ...[String(blockEnd(nextBlock(FENCE))), '0', [BEN, CAT]],
       ]);
     });
 

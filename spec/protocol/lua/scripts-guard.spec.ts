@@ -3,6 +3,7 @@ import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/stored.js';
 import { ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { integers } from '../../../lib/protocol/replies.js';
 import { BOOTSTRAP, CLAIM, type Script, VOUCH } from '../../../lib/protocol/lua/scripts.js';
+import { nextBlock } from '../fence-blocks.js';
 import { loneEntry } from '../../support/lone-entries.js';
 import { atInstant, clockAt, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';
 
@@ -151,7 +152,7 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
       it(`claim of a lock that ${isFree ? 'is free' : 'it holds'}: no proposal below that end is taken, and the next go on`, async () => {
         for (const [proposal, wanted] of [
           [COUNT - 1, [1, nowUs, nowUs]],
-          [COUNT, [1, nowUs + 1, 0]],
+          [COUNT, [1, nextBlock(nowUs), 0]],
         ] as const) {
           if (isFree) await server.redis.del('a');
           expect(await claim(proposal)).to.deep.equal(wanted);

@@ -13,6 +13,7 @@ import {
 } from '../../../lib/protocol/lua/scripts.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { scriptDigest } from '../../../lib/redis/script.js';
+import { blockEnd, nextBlock } from '../fence-blocks.js';
 import { loneEntry } from '../../support/lone-entries.js';
 import { atInstant, clockAt, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';
 
@@ -120,8 +121,10 @@ describe('scripts on a real server', () => {
       expect(await claimFenced(['a', 'c'])).to.equal(BIG + 1);
       await server.redis.del('a');
       const reply = await run(atInstant(CLAIM, BIG), ['a', 'c', 'marker'], 'mine', 600_000, LIFE, BIG, 0);
-      expect(reply).to.equal(BIG + 2);
-      expect(await server.redis.mget('a', 'c', 'marker')).to.deep.equal(['mine', String(BIG + 2), null]);
+      const second = nextBlock(BIG + 1);
+      expect(reply).to.equal(second);
+      const counted = String(blockEnd(second));
+      expect(await server.redis.mget('a', 'c', 'marker')).to.deep.equal(['mine', counted, null]);
     });
 
     it('{1, fence, us}: the clock in place of no proposal, by a clock that goes on', async () => {
@@ -129,13 +132,14 @@ describe('scripts on a real server', () => {
       const [code, fence = 0, us] = numbers(await run(CLAIM, ['a', 'c'], 'mine', 600_000, LIFE, 0, -1));
       expect([code, us]).to.deep.equal([1, fence]);
       expect(fence).to.be.within(before, await server.micros());
-      expect(await server.redis.get('c')).to.equal(String(fence));
+      expect(await server.redis.get('c')).to.equal(String(blockEnd(fence)));
     });
 
     it('{1, fence, 0}: in full where the token holds it already, or for several (T-A9)', async () => {
       expect(await claimFenced(['a', 'c'])).to.equal(BIG);
-      expect(await claimFenced(['a', 'c'])).to.deep.equal([1, BIG + 1, 0]);
-      expect(await claimFenced(['a', 'b', 'c', 'd'])).to.deep.equal([1, BIG + 2, 0]);
+      const second = nextBlock(BIG);
+      expect(await claimFenced(['a', 'c'])).to.deep.equal([1, second, 0]);
+      expect(await claimFenced(['a', 'b', 'c', 'd'])).to.deep.equal([1, nextBlock(second), 0]);
     });
 
     it('{0, ms, 1}: another holds it; the counter stays, or stays missing', async () => {
@@ -174,12 +178,13 @@ describe('scripts on a real server', () => {
   describe('accept', () => {
     beforeEach(() => server.redis.set('a', 'mine', 'PX', 600_000));
 
-    it('{1, fence, 0}: every counter is below it; all of them get it, and live on', async () => {
+    it('{1, fence, 0}: every counter is below it; all of them get the end of its block, and live on', async () => {
       await server.redis.set('b', 'mine');
       await server.redis.set('c1', BIG - 1, 'PX', 10_000);
       await server.redis.set('c2', BIG - 7);
       expect(await accept(['a', 'b', 'c1', 'c2'], BIG)).to.deep.equal([1, BIG, 0]);
-      expect(await server.redis.mget('c1', 'c2')).to.deep.equal([String(BIG), String(BIG)]);
+      const end = String(blockEnd(BIG));
+      expect(await server.redis.mget('c1', 'c2')).to.deep.equal([end, end]);
       for (const key of ['c1', 'c2']) await expectMs(key, LIFE);
     });
 
@@ -369,11 +374,11 @@ describe('scripts on a real server', () => {
         await server.redis.flushall();
         const claimed = await run(atInstant(CLAIM, fence), ['a', 'c'], 'mine', 600_000, LIFE, as, -1);
         expect(claimed).to.equal(fence);
-        expect(await server.redis.get('c')).to.equal(String(fence));
+        expect(await server.redis.get('c')).to.equal(String(blockEnd(fence)));
         await server.redis.set('c', String(fence - 1));
         expect(await accept(['a', 'c'], as, fence)).to.deep.equal([1, fence, 0]);
-        expect(await server.redis.get('c')).to.equal(String(fence));
-        expect(await accept(['a', 'c'], as, fence)).to.deep.equal([3, fence, 0]);
+        expect(await server.redis.get('c')).to.equal(String(blockEnd(fence)));
+        expect(await accept(['a', 'c'], as, fence)).to.deep.equal([3, blockEnd(fence), 0]);
       }
     }
   });

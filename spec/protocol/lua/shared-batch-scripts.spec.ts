@@ -7,6 +7,7 @@
 import { expect } from 'chai';
 import { Batch } from '../../../lib/node/batch.js';
 import { entryReply, isAllYes } from '../../../lib/protocol/batch-call.js';
+import { nextBlock } from '../fence-blocks.js';
 import { entryReplies } from '../../support/entries.js';
 import { counterKey, looksKey, pushChannel, queueKey, turnKey } from '../../../lib/protocol/keys.js';
 import { LEAN, type SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
@@ -300,8 +301,9 @@ return lives`;
     const claims = [reading('a', ANN), writing('b', BEN, now), taking('c', CAT), reading('a', BEN)];
     expect(await replyTo(claims, now)).to.equal(4);
     expect(entryReply(writing('b', BEN, now), 1)).to.equal(now);
+    const higher = nextBlock(now) + 5;
     const more = [
-      acceptance(over(WRITE, 'b', true), BEN, now + 5),
+      acceptance(over(WRITE, 'b', true), BEN, higher),
       extension(over(READ, 'a'), ANN, { ttlMs: TTL_MS, mayCreate: false }),
       extension(over(permits('0'), 'c'), CAT, { ttlMs: TTL_MS, mayCreate: false }),
       aligning(over(permits(''), 'c'), CAT, '0'),
@@ -309,7 +311,7 @@ return lives`;
       undo(over(READ, 'a'), BEN),
     ];
     expect(await replyTo(more, now)).to.equal(6);
-    expect(entryReply(acceptance(over(WRITE, 'b', true), BEN, now + 5), 1)).to.deep.equal([1, now + 5, 0]);
+    expect(entryReply(acceptance(over(WRITE, 'b', true), BEN, higher), 1)).to.deep.equal([1, higher, 0]);
   });
 
   it('short forms: another fencing token, another permit, a token that was not there; several permits are written out', async () => {

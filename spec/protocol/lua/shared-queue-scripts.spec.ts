@@ -20,6 +20,7 @@ import type { Letter } from '../../../lib/protocol/operation.js';
 import { mutePlace } from '../../../lib/protocol/request.js';
 import { AT_REST, MUTE_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
+import { blockEnd, nextBlock } from '../fence-blocks.js';
 import { loneEntry } from '../../support/lone-entries.js';
 import {
   atInstant,
@@ -220,7 +221,7 @@ describe('the queue of shared locks: scripts on a real server', () => {
         await server.redis.flushall();
         const fence = isTaken ? us + awayUs : us;
         expect(await look(ANN, 'w', { proposal: us + awayUs })).to.deep.equal([6, us, us, fence, SENT_MS]);
-        expect([await count(), await held()]).to.deep.equal([String(fence), { ann: 'w+' }]);
+        expect([await count(), await held()]).to.deep.equal([String(blockEnd(fence)), { ann: 'w+' }]);
       }
       await server.redis.del(KEY);
       await server.redis.set(COUNTER, us + 9);
@@ -301,7 +302,7 @@ describe('the queue of shared locks: scripts on a real server', () => {
       expect([await leftOf(ANN), await serialOf(ANN)]).to.deep.equal([TTL_MS, serial]);
       expect((await look(ANN, 'w', { ttlMs: 1_000 }))[1]).to.equal(serial);
       expect(await look(ANN, 'w', { ttlMs: 0 })).to.deep.equal([1, serial, us]);
-      expect([await leftOf(ANN), await count()]).to.deep.equal([TTL_MS, String(us + 1)]);
+      expect([await leftOf(ANN), await count()]).to.deep.equal([TTL_MS, String(blockEnd(nextBlock(us)))]);
     });
 
     it('{6, …}: likewise if it was let in, by a vote or a reservation', async () => {
@@ -590,7 +591,7 @@ describe('the queue of shared locks: scripts on a real server', () => {
 
     it('a claim is granted beside others, and a writer is counted; again, too, though somebody waits by now', async () => {
       expect(await lean.claim(ANN, 'w', COUNTER_MS)).to.deep.equal([1, us, 0]);
-      expect([await count(), await lean.leave(ANN)]).to.deep.equal([String(us), [1, -2, 0]]);
+      expect([await count(), await lean.leave(ANN)]).to.deep.equal([String(blockEnd(us)), [1, -2, 0]]);
       expect([await lean.claim(ANN, 'r'), await lean.claim(BEN, 'r')]).to.deep.equal([
         [1, 0, 0],
         [1, 0, 0],
@@ -668,7 +669,7 @@ describe('the queue of shared locks: scripts on a real server', () => {
       pass(FRESH_MS);
       await leave(EVE, us + 7);
       expect(await pushes()).to.deep.equal([`V ann ${us} ${SENT_MS} ${spanOf(looked)} ${us + 7}`]);
-      expect([await leftOf(ANN), await count()]).to.deep.equal([TTL_MS, String(us + 7)]);
+      expect([await leftOf(ANN), await count()]).to.deep.equal([TTL_MS, String(blockEnd(us + 7))]);
       expect(await server.redis.hget(KEY, ANN)).to.equal(`w|${nowMs() + TTL_MS}||${us}|${TICKET}`);
     });
 
@@ -677,7 +678,7 @@ describe('the queue of shared locks: scripts on a real server', () => {
       await wait({ [ANN]: 'w' });
       await yields(DAN, { lifeMs: 0 });
       const [push = ''] = await pushes();
-      expect([push.slice(0, 5), await count()]).to.deep.equal(['V ann', String(us)]);
+      expect([push.slice(0, 5), await count()]).to.deep.equal(['V ann', String(blockEnd(us))]);
     });
 
     it('V …: readers carry no fencing token, permits have their names in place of it; neither needs a proposal', async () => {

@@ -11,6 +11,7 @@ import { MAX_DROPPED } from '../../../lib/protocol/lua/waiting.js';
 import type { Letter } from '../../../lib/protocol/operation.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
+import { blockEnd, nextBlock } from '../fence-blocks.js';
 import { loneEntry } from '../../support/lone-entries.js';
 import { atInstant, clockAt, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';
 
@@ -174,22 +175,28 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       const [code, fence = 0, us] = await writeFenced(ANN, 0);
       expect([code, us]).to.deep.equal([1, fence]);
       expect(fence).to.be.within(before, await server.micros());
-      const [no, least = 0, last] = await accept(ANN, fence);
-      expect([no, least >= fence, last]).to.deep.equal([3, true, 0]);
-      expect(await accept(ANN, fence + 5)).to.deep.equal([1, fence + 5, 0]);
-      expect(await server.redis.get(COUNTER)).to.equal(String(fence + 5));
+      for (const counted of [fence, blockEnd(fence)]) {
+        const [no, least = 0, last] = await accept(ANN, counted);
+        expect([no, least >= blockEnd(fence), last]).to.deep.equal([3, true, 0]);
+      }
+      const second = nextBlock(fence) + 5;
+      expect(await accept(ANN, second)).to.deep.equal([1, second, 0]);
+      expect(await server.redis.get(COUNTER)).to.equal(String(blockEnd(second)));
       expect(await server.redis.pttl(COUNTER)).to.be.within(1, LIFE + 1);
-      expect(await accept(BEN, fence + 9)).to.deep.equal([0, -2, 0]);
+      const above = nextBlock(second) + 9;
+      expect(await accept(BEN, above)).to.deep.equal([0, -2, 0]);
       await leave(ANN);
       await read(BEN);
-      refused(await accept(BEN, fence + 9));
+      refused(await accept(BEN, above));
       await leave(BEN);
-      expect(await writeFenced(CAT, fence, atInstant(RW_CLAIM, fence))).to.deep.equal([1, fence + 6, 0]);
-      expect(await writeFenced(CAT, fence + 6, atInstant(RW_CLAIM, fence))).to.deep.equal([1, fence + 7, 0]); // the proposal is where the counter is
+      const [third, fourth] = [nextBlock(second), nextBlock(nextBlock(second))];
+      expect(await writeFenced(CAT, fence, atInstant(RW_CLAIM, fence))).to.deep.equal([1, third, 0]);
+      const counted = blockEnd(third); // the proposal is where the counter is
+      expect(await writeFenced(CAT, counted, atInstant(RW_CLAIM, fence))).to.deep.equal([1, fourth, 0]);
       await server.redis.set(COUNTER, 'no number', 'PX', 200_000);
       const again = await writeFenced(CAT, 0);
       expect(again).to.deep.equal([2, HOLDS.counter, 0]);
-      expect(await accept(CAT, fence + 20)).to.deep.equal([2, HOLDS.counter, 0]);
+      expect(await accept(CAT, nextBlock(fourth))).to.deep.equal([2, HOLDS.counter, 0]);
       expect(await server.redis.get(COUNTER)).to.equal('no number');
       expect(await server.redis.pttl(COUNTER)).to.be.within(1, 200_000);
     });

@@ -14,7 +14,7 @@ import { Expectations } from './expectations.js';
 import { type Amnesia, type Beginning, Fences } from './fences.js';
 import type { SimulatedLink } from '../world/link.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
-import { drawn, type Token } from './token.js';
+import { drawn, heldAgain, takenOver, type Token } from './token.js';
 import { CountedVotes } from './counted-votes.js';
 import { GivenAway } from './given-away.js';
 import { Votes, votesOn } from './votes.js';
@@ -112,6 +112,7 @@ export class Checker {
 
   /** A lease was granted, to an acquisition that began then. */
   granted(client: SimulatedClient, lease: Lease, beginning: Beginning): void {
+    heldAgain(this.#tokens.get(lease.token));
     this.#hold(client, lease);
     this.grantedShared(client, lease, beginning);
   }
@@ -142,8 +143,7 @@ export class Checker {
 
   /** A lease was taken over from another client, with its token and its fencing token. */
   adopted(client: SimulatedClient, lease: Lease): void {
-    const token = this.#tokens.get(lease.token);
-    if (token !== undefined) token.client = client;
+    takenOver(this.#tokens.get(lease.token), client);
     this.#hold(client, lease);
   }
 

@@ -5,7 +5,7 @@
  * more than S + AHEAD + BACK from each loss of data to the master's next vote (with a guard S + AHEAD). T2: whatever is
  * lost, an acquisition that begins more than S + e after a token was handed out gets a higher one.
  */
-import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/stored.js';
+import { AHEAD_US, BACK_US, FENCE_BLOCK } from '../../../lib/protocol/lua/stored.js';
 
 /** What is known of clocks in a run where masters vote at once after a loss, without a guard: T1 has exceptions there. */
 export interface Amnesia {
@@ -97,7 +97,8 @@ export class Fences {
     const { highest, sinceLoss } = counters.get(key) ?? { highest: 0, sinceLoss: 0 };
     counters.set(key, { highest: Math.max(highest, fence), sinceLoss: Math.max(sinceLoss, fence) });
     const last = this.#hasJustLost(master) ? sinceLoss : highest;
-    return fence > last ? undefined : ['counter order', `${master} ${key} accepted ${fence} after ${last}`];
+    const isAbove = last === 0 || fence >= last + FENCE_BLOCK; // and so above the whole block (protocol C4)
+    return isAbove ? undefined : ['counter order', `${master} ${key} accepted ${fence} after ${last}`];
   }
 
   /** A master lost data, or some of it, at that instant. */

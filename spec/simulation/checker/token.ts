@@ -26,3 +26,12 @@ export function drawn(client: SimulatedClient, firstSentMs: number): Token {
     answeredBy: new Set(),
   };
 }
+
+/** A lease with this token is granted once more, to another call of the same instance. */
+export function heldAgain(token: Token | undefined): void {
+  if (token !== undefined) token.endedAtMs = undefined;
+}
+
+export function takenOver(token: Token | undefined, client: SimulatedClient): void {
+  if (token !== undefined) token.client = client;
+}

@@ -38,6 +38,22 @@ export function turns(options: AcquireOptions, times: number, holdMs = HOLD_MS):
   };
 }
 
+/** Two callers of one instance: the second one waits for the first, whose extension may still be under way. */
+export function together(options: AcquireOptions): Program {
+  return async (hands) => {
+    const first = await hands.acquire(RESOURCE, options);
+    const second = hands.acquire(RESOURCE, options);
+    await hands.pass(HOLD_MS);
+    const extended = hands.extend(first, options.ttlMs ?? TTL_MS);
+    await Promise.resolve(); // it is sent
+    await hands.release(first);
+    const lease = await second;
+    await hands.pass(HOLD_MS);
+    await hands.release(lease);
+    await extended;
+  };
+}
+
 /** A lease that is renewed while another waits for it; so short a ttl that a vote is regained soon. */
 const STANDING = { ttlMs: 5 * TTL_MS, waitMs: 50 * TTL_MS, renew: true };
 /** Longer than a renewal and two seconds after whatever strikes at the beginning. */

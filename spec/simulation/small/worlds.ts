@@ -25,6 +25,7 @@ import {
   reentering,
   RESOURCE,
   standing,
+  together,
   turns,
 } from './programs.js';
 import { SHARED_SCENARIOS } from './shared-worlds.js';
@@ -149,6 +150,15 @@ const SCENARIOS: readonly Scenario[] = [
     about: 'one holds and asks again, the other waits in the queue, and the lock is handed over',
     programs: [again, turns(QUEUED, 1)],
     faults: [...USUAL, 'unplug'],
+  },
+  {
+    name: 'local',
+    masters: [1, 2, 3],
+    about:
+      'two callers of one client share a stay, the first one extends, and the other client waits in the queue',
+    programs: [together(QUEUED), turns(QUEUED, 1)],
+    faults: [...USUAL, 'unplug'],
+    prepare: diverge,
   },
   {
     name: 'fence',

@@ -19,6 +19,8 @@ export interface Deeds {
   extensions: number;
   /** Leases that were taken over by another client. */
   adoptions: number;
+  /** Grants without a message: of the clients' last instances. */
+  localHandOvers: number;
   /** Writes to what is protected, and how many of them were refused as stale. */
   writes: number;
   stale: number;
@@ -53,6 +55,8 @@ export interface WorkTerms {
   readonly inQueue: number;
   /** All clients want the same lock at the same times, and hold it for a moment. */
   readonly isCrowd: boolean;
+  /** Calls of one client wait for each other: in the local line, unless `localTurns` says otherwise. */
+  readonly sharesNames: boolean;
 }
 
 /** What the workers of a run share. */
@@ -165,8 +169,9 @@ export class Worker {
   async #call(): Promise<Lease | undefined> {
     const resources = this.#resources();
     const { busy } = this.#shared;
-    if (resources.some((name) => busy.has(name))) return undefined; // one call at a time for each resource
-    for (const name of resources) busy.add(name);
+    const isShared = this.#terms.sharesNames && resources.length === 1;
+    if (!isShared && resources.some((name) => busy.has(name))) return undefined; // one call at a time for each resource
+    if (!isShared) for (const name of resources) busy.add(name);
     this.#shared.deeds.calls++;
     const { client } = this.#player;
     try {
@@ -175,7 +180,7 @@ export class Worker {
       this.#count(error);
       return undefined;
     } finally {
-      for (const name of resources) busy.delete(name);
+      if (!isShared) for (const name of resources) busy.delete(name);
     }
   }
 
@@ -228,6 +233,7 @@ export class Worker {
         : {}),
       ...(isTry ? {} : { fair: seeded.chance(this.#terms.inQueue) }),
       ...(this.#terms.mixesFencing ? { fencing: seeded.chance(0.5) } : {}),
+      ...(this.#terms.sharesNames && seeded.chance(0.3) ? { localTurns: seeded.pick([0, 1, 2, 63]) } : {}),
       ...(controller === undefined ? {} : { signal: controller.signal }),
     };
   }

@@ -1,7 +1,8 @@
--- Counters (protocol A2). A counter is the last fencing token that this master accepted for the resource; a missing one,
--- or a 0, is below all others. A claim proposes a fencing token, which lifts every counter to it. The master takes the
--- proposal if that is near its own clock and not below `least`; else it takes its clock, and reports it. So whatever it
--- accepts is BACK below its clock at most, and a counter that was lost does not matter once its clock is that far ahead.
+-- Counters (protocol A2). A counter is the last fencing token of the block that this master accepted last for the resource
+-- (protocol C4); a missing one, or a 0, is below all others. A claim proposes a fencing token, which lifts every counter to the
+-- end of its block. The master takes the proposal if that is near its own clock and not below `least`; else it takes its clock,
+-- and reports it. So whatever it accepts is BACK below its clock at most, and a counter that was lost does not matter once its
+-- clock is that far ahead.
 --
 -- `count` returns nothing for a spent counter, or for anything else than a counter: it stays as it is. A script reads the
 -- clock at most once for all entries of a call. Counters live equally long in all of them, and most entries of a call
@@ -34,8 +35,8 @@ end
 local counted, countedText, countedMs
 local function countOn(from, n, fence, life)
   if fence ~= counted then
-    counted, countedText = fence, int(fence)
-    countedMs = int(life + math.max(0, math.ceil((fence - clock()) / 1000)))
+    counted, countedText = fence, int(fence + BLOCK_REST)
+    countedMs = int(life + math.max(0, math.ceil((fence + BLOCK_REST - clock()) / 1000)))
   end
   for i = from, from + n - 1 do redis.call('SET', KEYS[i], countedText, 'PX', countedMs) end
 end

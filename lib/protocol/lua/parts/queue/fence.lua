@@ -17,7 +17,8 @@ local function countVote(own, life, floor, orClock)
     if not number or number >= LAST_FENCE then return nil end
     if number >= fence then fence = number + 1 end
   end
-  local ms = life + math.max(0, math.ceil((fence - us) / 1000))
-  redis.call('SET', KEYS[own.c], int(fence), 'PX', int(ms))
+  local reached = fence + BLOCK_REST
+  local ms = life + math.max(0, math.ceil((reached - us) / 1000))
+  redis.call('SET', KEYS[own.c], int(reached), 'PX', int(ms))
   return fence
 end

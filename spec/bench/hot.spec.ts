@@ -4,27 +4,28 @@ import {
   type MingleTrack,
   toMingledRound,
   toMingleRows,
-} from '../../bench/scenarios/moderate.js';
+} from '../../bench/scenarios/hot.js';
 
-const LOAD = { lanes: 2, names: 10 };
+const LOAD = { lanes: 2, names: 10, holdMs: 5 };
 
 function round(grantsPerSecond: number, waitsMs: readonly number[]): MingledRound {
-  return { grantsPerSecond, waitsMs, commandsPerGrant: 40, clientCpuMs: 0.2, gaveUp: 1 };
+  return { grantsPerSecond, waitsMs, commandsPerGrant: 40, clientCpuMs: 0.2, gaveUp: 1, jain: 0.9 };
 }
 
 function track(contender: MingleTrack['contender'], ...rounds: readonly MingledRound[]): MingleTrack {
   return { contender, rounds: [...rounds], trouble: undefined };
 }
 
-describe('bench: what moderate contention comes to', () => {
+describe('bench: what hot names come to', () => {
   it('a round: the grants of all processes, and what each of them cost', () => {
-    const part = { waitsMs: [1, 2], cpuMs: 1, failures: 1, failure: 'x' };
+    const part = { waitsMs: [1, 2], grants: [1, 1], cpuMs: 1, failures: 1, failure: 'x' };
     expect(toMingledRound([part, { ...part, waitsMs: [3, 4], failures: 0 }], 160, 500)).to.deep.equal({
       grantsPerSecond: 8,
       waitsMs: [1, 2, 3, 4],
       commandsPerGrant: 40,
       clientCpuMs: 0.5,
       gaveUp: 1,
+      jain: 1,
     });
   });
 
@@ -39,7 +40,7 @@ describe('bench: what moderate contention comes to', () => {
     expect(own?.toBestOther).to.deep.equal({ median: 1, min: 0.9, max: 1.1 });
     expect(own?.waitToBestOther).to.deep.equal({ median: 2, min: 2, max: 2 });
     expect(own?.waitMs).to.deep.equal({ p50: 3, p99: 14, longest: 20 });
-    expect([own?.gaveUp, own?.lanes, own?.names]).to.deep.equal([2, 2, 10]);
+    expect([own?.gaveUp, own?.lanes, own?.names, own?.jain]).to.deep.equal([2, 2, 10, 0.9]);
     expect(plain?.toBestOther).to.deep.equal({ median: 9, min: 9, max: 9 });
   });
 

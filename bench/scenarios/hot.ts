@@ -1,13 +1,15 @@
 /**
- * Moderate contention: two processes, many names, some of them wanted by two or three lanes at a time. All lanes of a
- * process share an instance, as those of a service do; only a window in the middle is counted.
+ * Hot names: two processes of many lanes, and names that several of them want at a time. All lanes of a process share an
+ * instance, as those of a service do; only a window in the middle is counted.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ContenderName, entryOf } from '../contenders/index.js';
 import { type Mingled, monotonicMs } from '../orders.js';
-import { describeMingle, type Mingle, MINGLE_HOLD_MS, QUORUM_OF } from '../plan.js';
+import { Hogs } from '../hogs.js';
+import { describeMingle, type Mingle, QUORUM_OF } from '../plan.js';
+import { relaysTo } from '../relay.js';
 import type { MingleRow } from '../results.js';
-import { median, percentile, ratios, type Spread, spread } from '../statistics.js';
+import { jain, median, percentile, ratios, type Spread, spread } from '../statistics.js';
 import { type Gauges, readGauges } from './cost.js';
 import { rotate, type Scene, sessionOf, troubleOf, urlsOf } from './scene.js';
 
@@ -22,6 +24,8 @@ export interface MingledRound {
   readonly commandsPerGrant: number;
   readonly clientCpuMs: number;
   readonly gaveUp: number;
+  /** Jain's index over the grants of the lanes. */
+  readonly jain: number;
 }
 
 export interface MingleTrack {
@@ -56,10 +60,13 @@ export async function measureMingles(scene: Scene): Promise<MingleRow[]> {
 async function measureRound(
   scene: Scene,
   contender: ContenderName,
-  { lanes, names }: Mingle,
+  { lanes, names, holdMs, isBusy, delayMs }: Mingle,
   round: number,
 ): Promise<MingledRound> {
-  const urls = urlsOf(scene, QUORUM_OF);
+  using _hogs = isBusy === true ? new Hogs() : undefined;
+  const masters = urlsOf(scene, QUORUM_OF);
+  await using relays = delayMs === undefined ? undefined : await relaysTo(masters, delayMs);
+  const urls = relays?.urls ?? masters;
   const { mingleMs, contentionWarmUpMs } = scene.plan;
   const workers = await Promise.all(
     Array.from({ length: PROCESSES }, (_, copy) => scene.team.worker(contender, copy)),
@@ -70,8 +77,8 @@ async function measureRound(
   // names of its own for each: what a contender leaves behind must not be in the way of the next one
   const prefix = `bench:mingle:${contender}:${lanes}:${names}:${round}`;
   const order = { kind: 'mingle', session: SESSION, prefix, lanes, names } as const;
-  const terms = { holdMs: MINGLE_HOLD_MS, fromMs, untilMs };
-  const gauges = Promise.all([gaugesAt(urls, fromMs), gaugesAt(urls, untilMs)]);
+  const terms = { holdMs, fromMs, untilMs };
+  const gauges = Promise.all([gaugesAt(masters, fromMs), gaugesAt(masters, untilMs)]);
   const durationMs = untilMs - monotonicMs();
   const parts = await Promise.all(
     workers.map((worker) => worker.order({ ...order, ...terms }, { capMs: DRAIN_MS, durationMs })),
@@ -96,6 +103,7 @@ export function toMingledRound(parts: readonly Mingled[], commands: number, wind
     commandsPerGrant: commands / waitsMs.length,
     clientCpuMs: sum(({ cpuMs }) => cpuMs) / waitsMs.length,
     gaveUp: sum(({ failures }) => failures),
+    jain: jain(parts.flatMap(({ grants }) => grants)),
   };
 }
 
@@ -119,6 +127,7 @@ export function toMingleRows(load: Mingle, tracks: readonly MingleTrack[]): read
       commandsPerGrant: median(own.map(({ commandsPerGrant }) => commandsPerGrant)),
       clientCpuMs: median(own.map(({ clientCpuMs }) => clientCpuMs)),
       gaveUp: own.reduce((total, { gaveUp }) => total + gaveUp, 0),
+      jain: median(own.map((round) => round.jain)),
       ...(toBestOther === undefined ? {} : { toBestOther }),
       ...(waitToBestOther === undefined ? {} : { waitToBestOther }),
     };

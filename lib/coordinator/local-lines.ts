@@ -1,0 +1,210 @@
+/**
+ * Local hand-over (protocol C4): for the masters, those of one instance that want the same exclusive lock are one waiter.
+ *
+ * Its acquisitions of a lock wait in a *local line*, first come, first served. Only the first of them, the *head*, asks the
+ * masters. A *stay* is from a grant by the masters to its release there. Each lease within it is a *turn*: a release hands the
+ * grant on to the next acquisition in the line without a message, for a few turns and a short time. Each turn has a fencing
+ * token of its own, from the block that the masters accepted. When the stay ends, the next acquisition looks at the masters in
+ * front of the release, with the ticket that it drew as it joined: so waiters of other processes come in by their tickets.
+ */
+import type { RoundFailure } from '../quorum/failure.js';
+import type { Grant } from '../quorum/grant.js';
+import type { Runtime, Timer } from '../runtime/clock.js';
+import { type Linked, LinkedList } from '../runtime/linked-list.js';
+
+/** After this time, in ms, a stay ends with its turn. */
+export const STAY_MS = 20;
+/** A grant is handed on only if this part of the ttl is left for which the next acquisition asks. */
+const LEAST_LEFT = 3 / 4;
+
+/** The local line of a resource: the calls of one instance. */
+export interface LocalInspection {
+  /** How many calls wait for others of this instance; the first one of these waits in the queue, or holds the lock. */
+  readonly waiting: number;
+  /** How many leases of this instance had the lock one after another before the one that holds it; undefined if none does. */
+  readonly turn: number | undefined;
+}
+
+/** A call in the line, behind the head or the holder: what it wants, and how its wait there ends. */
+export interface LocalWaiter extends Linked<LocalWaiter> {
+  readonly ttlMs: number;
+  /** How many turns a stay may have. */
+  readonly localTurns: number;
+  /** Whether it takes places in the masters' queues at once, as it becomes the head. */
+  readonly looksAtOnce: boolean;
+  /** It has its turn: the grant is its own from here on. */
+  onTurn(grant: Grant): void;
+  /** It is the head from here on. */
+  onHead(): void;
+}
+
+/** The acquisitions of one lock, unless there is only its holder. */
+export class LocalLine {
+  readonly key: string;
+  readonly isFenced: boolean;
+  /** When the head joined; undefined if it did not wait in the line. */
+  joinedAtMs: number | undefined;
+  /** Why the masters gave no lease to the head so far; undefined if it does not know yet. */
+  failure: () => RoundFailure | undefined = () => undefined;
+  readonly #lines: LocalLines;
+  readonly #waiters = new LinkedList<LocalWaiter>();
+  #hasHead = false;
+  /** Of the stay; undefined while the head asks the masters. */
+  #grant: Grant | undefined;
+  #sinceMs = 0;
+  /** Watches the end of the grant's validity while somebody waits: its lease may have no timer. */
+  #timer: Timer | undefined;
+
+  constructor(lines: LocalLines, key: string, isFenced: boolean) {
+    this.#lines = lines;
+    this.key = key;
+    this.isFenced = isFenced;
+  }
+
+  /** What this instance holds; undefined while the head asks the masters. */
+  get grant(): Grant | undefined {
+    return this.#grant;
+  }
+
+  /** How many wait behind the head or the holder. */
+  get size(): number {
+    return this.#waiters.size;
+  }
+
+  /** Makes the caller the head, unless there is a head or a holder. @returns whether it is the head from here on */
+  takeHead(): boolean {
+    if (this.#hasHead || this.#grant !== undefined) return false;
+    this.#hasHead = true;
+    this.joinedAtMs = undefined;
+    return true;
+  }
+
+  join(waiter: LocalWaiter): void {
+    this.#waiters.add(waiter);
+    this.#watch();
+  }
+
+  /** Its time is up, or its call was cancelled. */
+  leave(waiter: LocalWaiter): void {
+    this.#waiters.delete(waiter);
+  }
+
+  /** A stay begins, or has begun. */
+  stays(grant: Grant): void {
+    this.#hasHead = false;
+    this.#grant = grant;
+    this.#sinceMs = this.#lines.runtime.clock.earliest();
+    this.#watch();
+  }
+
+  /** Hands the grant on to the next one in the line, if the stay goes on. @param sinceMs  of the lease that is released */
+  handOn(sinceMs: number): boolean {
+    const [grant, next] = [this.#grant, this.#waiters.oldest];
+    this.#sinceMs = Math.min(this.#sinceMs, sinceMs);
+    if (grant === undefined || next === undefined || !this.#goesOn(grant, next)) return false;
+    this.#waiters.delete(next);
+    grant.handOn();
+    next.onTurn(grant);
+    return true;
+  }
+
+  /** The stay is over, or the head has left. @returns the next one, which is the head from here on */
+  end(): LocalWaiter | undefined {
+    this.#grant = undefined;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const next = this.#waiters.oldest;
+    this.#hasHead = next !== undefined;
+    if (next === undefined) this.#lines.forget(this);
+    else this.#waiters.delete(next);
+    return next;
+  }
+
+  #goesOn(grant: Grant, { localTurns, ttlMs }: LocalWaiter): boolean {
+    const { clock } = this.#lines.runtime;
+    if (!grant.isHeld || grant.turn + 1 >= localTurns) return false;
+    if (clock.earliest() - this.#sinceMs >= STAY_MS) return false;
+    return grant.validUntilMs - clock.now() >= ttlMs * LEAST_LEFT;
+  }
+
+  #watch(): void {
+    if (this.#grant === undefined || this.#timer !== undefined || this.#waiters.size === 0) return;
+    const { clock, timers } = this.#lines.runtime;
+    this.#timer = timers.background(Math.max(0, this.#grant.validUntilMs - clock.now()), () => {
+      this.#timer = undefined;
+      if (this.#grant !== undefined && this.#grant.validUntilMs <= clock.now()) this.end()?.onHead();
+      else this.#watch();
+    });
+  }
+}
+
+/** The local lines of an instance. */
+export class LocalLines {
+  readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
+  /** By key; a grant that nobody waits for has no line. */
+  readonly #lines = new Map<string, LocalLine | Grant>();
+
+  constructor(runtime: Pick<Runtime, 'clock' | 'timers'>) {
+    this.runtime = runtime;
+  }
+
+  /** Whether this instance holds the lock, by its own clock. */
+  holds(key: string): boolean {
+    const found = this.#lines.get(key);
+    const grant = found instanceof LocalLine ? found.grant : found;
+    return grant !== undefined && grant.validUntilMs > this.runtime.clock.now();
+  }
+
+  /** Whether no other acquisition of this instance asks the masters for the lock. */
+  isFree(key: string): boolean {
+    return !(this.#lines.get(key) instanceof LocalLine);
+  }
+
+  /** The line of a lock; undefined if those in it want other fencing. */
+  of(key: string, isFenced: boolean): LocalLine | undefined {
+    const found = this.#lines.get(key);
+    if (found instanceof LocalLine) return found.isFenced === isFenced ? found : undefined;
+    const grant = found !== undefined && found.validUntilMs > this.runtime.clock.now() ? found : undefined;
+    if (grant !== undefined && grant.isFenced !== isFenced) return undefined;
+    const line = new LocalLine(this, key, isFenced);
+    if (grant !== undefined) line.stays(grant);
+    this.#lines.set(key, line);
+    return line;
+  }
+
+  /** What goes on with a lock. */
+  at(key: string): LocalInspection {
+    const found = this.#lines.get(key);
+    const isLine = found instanceof LocalLine;
+    const turn = this.holds(key) ? (isLine ? found.grant : found)?.turn : undefined;
+    return { waiting: isLine ? found.size : 0, turn };
+  }
+
+  /** The head has the lock. */
+  granted(line: LocalLine, grant: Grant): void {
+    if (line.size === 0) this.#lines.set(line.key, grant);
+    else line.stays(grant);
+  }
+
+  /**
+   * A lease on that grant is given back. @returns whether another one has it now, so that nothing is sent
+   * @param sinceMs  when it was granted
+   */
+  handOn(grant: Grant, sinceMs: number): boolean {
+    const found = this.#lines.get(grant.keys[0] ?? '');
+    return found instanceof LocalLine && found.grant === grant && found.handOn(sinceMs);
+  }
+
+  /** The stay of that grant is over. @returns the head from here on, which has to ask the masters */
+  end(grant: Grant): LocalWaiter | undefined {
+    const [key = ''] = grant.keys;
+    const found = this.#lines.get(key);
+    if (found === grant) this.#lines.delete(key);
+    return found instanceof LocalLine && found.grant === grant ? found.end() : undefined;
+  }
+
+  /** Nobody is left in it. */
+  forget(line: LocalLine): void {
+    if (this.#lines.get(line.key) === line) this.#lines.delete(line.key);
+  }
+}

@@ -1,0 +1,114 @@
+/** How a call takes part in the local line of its lock: as the head, behind others, or not at all. */
+import type { Cancellation } from '../runtime/cancellation.js';
+import type { Timer } from '../runtime/clock.js';
+import type { RedlockError } from '../runtime/errors.js';
+import { type CallContext, cancelledError, localError, unwaitedError } from '../quorum/failure.js';
+import type { Grant } from '../quorum/grant.js';
+import { quorumOf } from '../protocol/quorum.js';
+import { NOBODY_ASKED } from '../protocol/tally.js';
+import { Acquisition } from './acquisition.js';
+import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js';
+import type { LocalLine, LocalWaiter } from './local-lines.js';
+
+/** Acquires a lock. Rejects with a `RedlockError` if it ends without a grant. */
+export function acquire(
+  parts: CoordinatorParts,
+  terms: AcquisitionTerms,
+  cancellation: Cancellation,
+): Promise<Grant> {
+  const { localTurns, resources, scope, waitMs } = terms;
+  const [[key = ''], { local }] = [scope.keys, parts];
+  let line: LocalLine | undefined;
+  if (localTurns > 0 && cancellation.cancelled === undefined) {
+    if (waitMs === 0 && local.holds(key))
+      return Promise.reject(localError('held', { resources, attempts: 0, elapsedMs: 0 }));
+    if (waitMs > 0 || local.isFree(key)) line = local.of(key, scope.isFenced);
+  }
+  if (line === undefined || line.takeHead()) return new Acquisition(parts, terms, cancellation, line).run();
+  return new LocalWait(parts, terms, cancellation, line).run();
+}
+
+/** A call behind the head or the holder. Its attempts begin when it is the head. */
+class LocalWait implements LocalWaiter {
+  previous: LocalWaiter | undefined;
+  next: LocalWaiter | undefined;
+  readonly #parts: CoordinatorParts;
+  readonly #terms: AcquisitionTerms;
+  readonly #cancellation: Cancellation;
+  readonly #line: LocalLine;
+  readonly #joinedAtMs: number;
+  #timer: Timer | undefined;
+  #resolve: ((grant: Grant | Promise<Grant>) => void) | undefined;
+
+  constructor(parts: CoordinatorParts, terms: AcquisitionTerms, cancellation: Cancellation, line: LocalLine) {
+    this.#parts = parts;
+    this.#terms = terms;
+    this.#cancellation = cancellation;
+    this.#line = line;
+    this.#joinedAtMs = parts.clock.recent();
+  }
+
+  run(): Promise<Grant> {
+    const { timers, waiters } = this.#parts;
+    const { observer, waitMs } = this.#terms;
+    if (!waiters.admits()) return Promise.reject(unwaitedError(this.#error, waiters.count));
+    observer?.waits(0);
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#timer = timers.wait(waitMs, this.#end);
+      this.#line.join(this);
+      this.#cancellation.listen(this.#end);
+    });
+  }
+
+  get ttlMs(): number {
+    return this.#terms.ttlMs;
+  }
+
+  get localTurns(): number {
+    return this.#terms.localTurns;
+  }
+
+  get looksAtOnce(): boolean {
+    const { nodes, subscriptions } = this.#parts;
+    return this.#terms.fair && subscriptions.isOpenAt(quorumOf(nodes.length));
+  }
+
+  onTurn(grant: Grant): void {
+    this.#parts.waiters.leave();
+    this.#terms.observer?.granted(0, NOBODY_ASKED, grant.fence);
+    this.#settle(grant);
+  }
+
+  onHead(): void {
+    const { looksAtOnce } = this;
+    this.#line.joinedAtMs = this.#joinedAtMs;
+    const head = new Acquisition(this.#parts, this.#terms, this.#cancellation, this.#line);
+    this.#settle(head.run(looksAtOnce));
+  }
+
+  /** The time is up, or the call was cancelled. */
+  readonly #end = (): void => {
+    this.#line.leave(this);
+    this.#parts.waiters.leave();
+    this.#settle(Promise.reject(this.#error));
+  };
+
+  #settle(end: Grant | Promise<Grant>): void {
+    this.#timer?.cancel();
+    this.#resolve?.(end);
+  }
+
+  get #error(): RedlockError {
+    const { cancelled } = this.#cancellation;
+    if (cancelled !== undefined)
+      return cancelledError(cancelled, this.#context, undefined, this.#parts.nodes);
+    const { failure, grant } = this.#line;
+    return localError(grant === undefined ? (failure() ?? 'unknown') : 'held', this.#context);
+  }
+
+  get #context(): CallContext {
+    const elapsedMs = Math.round(this.#parts.clock.now() - this.#joinedAtMs);
+    return { resources: this.#terms.resources, attempts: 0, elapsedMs };
+  }
+}
