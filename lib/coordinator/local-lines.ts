@@ -44,7 +44,7 @@ export class LocalLine {
   readonly isFenced: boolean;
   /** When the head joined; undefined if it did not wait in the line. */
   joinedAtMs: number | undefined;
-  /** Why the masters gave no lease to the head so far; undefined if it does not know yet. */
+  /** Why the masters gave no lease to the head so far; undefined if it has no answer yet, or took a place in the queue at once. */
   failure: () => RoundFailure | undefined = () => undefined;
   readonly #lines: LocalLines;
   readonly #waiters = new LinkedList<LocalWaiter>();

@@ -104,7 +104,7 @@ class LocalWait implements LocalWaiter {
     if (cancelled !== undefined)
       return cancelledError(cancelled, this.#context, undefined, this.#parts.nodes);
     const { failure, grant } = this.#line;
-    return localError(grant === undefined ? (failure() ?? 'unknown') : 'held', this.#context);
+    return localError(grant === undefined ? (failure() ?? 'held') : 'held', this.#context);
   }
 
   get #context(): CallContext {

@@ -356,6 +356,19 @@ describe('local lines: what users see', () => {
     ]);
   });
 
+  it('the error behind a head that waits in the queue: taken', async () => {
+    const bench = fakeCluster(3, TERMS, { hasPushes: true });
+    const theirs = await bench.other().redlock.acquire('r');
+    const head = bench.redlock.acquire('r');
+    const behind = rejection(bench.redlock.acquire('r', { waitMs: 500 }));
+    const atOnce = rejection(bench.redlock.acquire('r', { waitMs: 1 }));
+    await bench.time.advance(600);
+    expect([(await atOnce).code, (await behind).code]).to.deep.equal(['LOCK_TAKEN', 'LOCK_TAKEN']);
+    await theirs.release();
+    await bench.time.advance(100);
+    await (await head).release();
+  });
+
   it('maxWaiters counts those in the line', async () => {
     const { holder, redlock, waiter } = await pair({ ...TERMS, maxWaiters: 1 });
     const error = await rejection(redlock.acquire('r'));

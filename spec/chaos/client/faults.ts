@@ -50,7 +50,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
   /** Thousands of waits for a key that another holds, each ended by its signal or by its own `waitMs`. */
   async waits() {
     const [how = 'abort', count = '1000'] = args;
-    const redlock = Redlock.connect(urls, PATIENT);
+    const redlock = Redlock.connect(urls, { ...PATIENT, localTurns: 0 }); // each asks the masters
     await redlock.ready();
     await batch(redlock, how, 500);
     const before = usage();
