@@ -17,11 +17,12 @@ await using redlock = Redlock.connect(masters.urls, { keyPrefix, ttlMs: TTL_MS }
 await losesItsKeys();
 await sleepsTooLong();
 
-/** Somebody flushes the masters, or deletes the keys, and somebody else comes by. */
+/** Somebody flushes the masters, or deletes the keys, and another process comes by. */
 async function losesItsKeys(): Promise<void> {
+  await using elsewhere = Redlock.connect(masters.urls, { keyPrefix, ttlMs: TTL_MS });
   const lease = await redlock.acquire('nightly', { renew: true });
   await deleteEverywhere('nightly');
-  await using other = await redlock.acquire('nightly');
+  await using other = await elsewhere.acquire('nightly');
   // Two holders! No lock can help it when its masters lose its keys. Nothing tells the first one at once, but its next
   // renewal, after a third of the ttl, is refused; the signal fires then, and by the end of its validity in any case.
   // (Had nobody come by, the renewal would have set the keys again.)

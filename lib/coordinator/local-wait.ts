@@ -81,14 +81,14 @@ class LocalWait implements LocalWaiter {
   }
 
   onHead(): void {
-    const { looksAtOnce } = this;
     this.#line.joinedAtMs = this.#joinedAtMs;
     const head = new Acquisition(this.#parts, this.#terms, this.#cancellation, this.#line);
-    this.#settle(head.run(looksAtOnce));
+    this.#settle(head.run(this.looksAtOnce));
   }
 
-  /** The time is up, or the call was cancelled. */
+  /** The time is up, or the call was cancelled; no effect once its wait is over, as in the turn in which it got the lock. */
   readonly #end = (): void => {
+    if (this.#resolve === undefined) return;
     this.#line.leave(this);
     this.#parts.waiters.leave();
     this.#settle(Promise.reject(this.#error));
@@ -97,6 +97,7 @@ class LocalWait implements LocalWaiter {
   #settle(end: Grant | Promise<Grant>): void {
     this.#timer?.cancel();
     this.#resolve?.(end);
+    this.#resolve = undefined;
   }
 
   get #error(): RedlockError {

@@ -109,8 +109,8 @@ export function lessonFor(requests: readonly Request[]): Command | undefined {
 /** State that the masters of an instance share within one turn of the event loop. */
 export class LoopTurn {
   /**
-   * Whether a batch was answered in this turn. Its callers go on in the same turn, so the request of the first one will not
-   * be the only one.
+   * Whether a batch was answered in this turn, or a lock was released for which another call of the instance waits. More than
+   * one request follows in the same turn, then, and they share a call.
    */
   isCrowded = false;
   /** Knows when this process was too busy to measure a round trip; without it, the process never counts as busy. */

@@ -74,7 +74,7 @@ export class FenceAgreement {
   proceed(): void {
     if (this.#round.pending === 0) this.#dropThoseBehind();
     let ballot = this.#ballot;
-    if (ballot === undefined || this.#isHopeless(ballot.fence)) ballot = this.#raise(this.#highest());
+    if (ballot === undefined || this.#isHopeless(ballot.fence)) ballot = this.#raise(this.#acceptable());
     for (const node of this.#granting()) {
       if (!this.isWanted) return;
       const before = this.#put[node.index];
@@ -112,6 +112,14 @@ export class FenceAgreement {
 
   #highest(): number {
     return this.#granting().reduce((highest, node) => Math.max(highest, this.#round.fenceAt(node)), 0);
+  }
+
+  /** The highest token that was granted; or the one behind its block, if that is where another one's block ends. */
+  #acceptable(): number {
+    const highest = this.#highest();
+    const fences = this.#granting().map((node) => this.#round.fenceAt(node));
+    const isWithin = fences.some((fence) => fence < highest && fence + FENCE_BLOCK > highest);
+    return isWithin ? highest + FENCE_BLOCK : highest;
   }
 
   /** Masters have granted with a higher token since, and without them no quorum can accept this one. */

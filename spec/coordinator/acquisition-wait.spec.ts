@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { counterKey } from '../../lib/protocol/keys.js';
+import { FENCE_BLOCK } from '../../lib/protocol/lua/stored.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { kindsSentTo, sentTo } from '../support/commands.js';
@@ -101,7 +102,7 @@ describe('the wait of an acquisition', () => {
     it(`N=${nodes}, fencing on: claim and acceptance share one deadline; both are undone at its end`, async () => {
       const { redlock, masters, time } = fakeCluster(nodes);
       for (const [i, master] of masters.entries()) {
-        master.set(counterKey('r'), String(COUNTED_US + i)); // no two alike
+        master.set(counterKey('r'), String(COUNTED_US + i * FENCE_BLOCK)); // no two alike
         master.latencyMs = 40; // the answer to the acceptance would come after 80 ms
       }
       const acquired = redlock.acquire('r', { waitMs: 0, nodeTimeoutMs: 50 });
@@ -247,7 +248,7 @@ describe('an acquisition that is ended from outside', () => {
         for (const [i, master] of bench.masters.entries()) {
           master.latencyMs = 10;
           if (isHeld) master.set('r', 'another');
-          else master.set(counterKey('r'), String(COUNTED_US + i));
+          else master.set(counterKey('r'), String(COUNTED_US + i * FENCE_BLOCK));
         }
         return bench;
       };

@@ -409,6 +409,18 @@ describe('local lines: what users see', () => {
     ]);
   });
 
+  it('a call that is cancelled in the turn in which it gets the lock has it, and counts once', async () => {
+    const bench = fakeCluster(3, TERMS);
+    const holder = await bench.redlock.acquire('r');
+    const controller = new AbortController();
+    const waiter = bench.redlock.acquire('r', { signal: controller.signal });
+    await settle();
+    void holder.release();
+    controller.abort();
+    await (await waiter).release();
+    expect(bench.redlock.stats()).to.include({ waiting: 0, calls: 0 });
+  });
+
   it('nothing is left behind', async () => {
     const { holder, time, waiter } = await pair();
     await holder.release();

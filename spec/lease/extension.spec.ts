@@ -9,7 +9,7 @@ import type { Lease } from '../../lib/lease/public.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { Redlock } from '../../lib/redlock.js';
 import { holdBack, kindsSentTo } from '../support/commands.js';
-import { countedFor } from '../support/counted.js';
+import { countedFor } from '../support/fence-blocks.js';
 import { type Bench, fakeCluster, FakeRandom } from '../support/fake-cluster.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';

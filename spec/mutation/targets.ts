@@ -43,6 +43,8 @@ const TYPESCRIPT = [
   'lib/quorum/survey.ts',
   'lib/coordinator/coordinator.ts',
   'lib/coordinator/acquisition.ts',
+  'lib/coordinator/local-lines.ts',
+  'lib/coordinator/local-wait.ts',
   'lib/coordinator/attempt-history.ts',
   'lib/coordinator/home-master.ts',
   'lib/coordinator/undoing.ts',

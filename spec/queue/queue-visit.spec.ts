@@ -6,7 +6,7 @@ import { counterKey, queueKey } from '../../lib/protocol/keys.js';
 import type { Outcome } from '../../lib/protocol/quorum.js';
 import { MUTEX, SettledScope } from '../../lib/protocol/scope.js';
 import type { QueueWaitEnd } from '../../lib/queue/terms.js';
-import { countedFor } from '../support/counted.js';
+import { countedFor } from '../support/fence-blocks.js';
 import { holdReplies, keysOf, kindOf, tokenOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';

@@ -5,7 +5,7 @@ import { releaseQueued } from '../../lib/protocol/request.js';
 import { MUTEX, SettledScope } from '../../lib/protocol/scope.js';
 import { validUntilMs } from '../../lib/protocol/validity.js';
 import { plainScope } from '../support/commands.js';
-import { countedFor } from '../support/counted.js';
+import { countedFor } from '../support/fence-blocks.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import {

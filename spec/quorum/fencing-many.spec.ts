@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { blockEnd } from '../protocol/fence-blocks.js';
+import { blockEnd } from '../support/fence-blocks.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';

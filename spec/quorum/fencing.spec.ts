@@ -5,7 +5,7 @@ import { BACK_US, COUNTER_LIFE_MS, FENCE_BLOCK, LAST_FENCE } from '../../lib/pro
 import type { Lease } from '../../lib/lease/public.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import type { Redlock } from '../../lib/redlock.js';
-import { blockEnd, nextBlock, overlap } from '../protocol/fence-blocks.js';
+import { blockEnd, nextBlock, overlap } from '../support/fence-blocks.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import type { Entry } from '../support/entries.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';

@@ -375,14 +375,14 @@ describe('round: fencing tokens', () => {
     const [m1, m2, m3] = nodes;
     round.onReply(m1, [1, 7, 0]);
     expect([round.highestFence, round.fence]).to.deep.equal([7, 0]);
-    round.onReply(m2, [1, 9, 0]);
+    round.onReply(m2, [1, 90, 0]);
     await settle();
-    expect([round.highestFence, round.fence, round.isWanted]).to.deep.equal([9, 0, true]);
+    expect([round.highestFence, round.fence, round.isWanted]).to.deep.equal([90, 0, true]);
     expect(masters.map(acceptsOf)).to.deep.equal([1, 0, 0]);
-    round.onReply(m3, [1, 9, 0]);
+    round.onReply(m3, [1, 90, 0]);
     await settle();
-    expect([round.fence, round.isWanted, ...masters.map(acceptsOf)]).to.deep.equal([9, false, 1, 0, 0]);
-    expect(nodes.map((node) => round.fenceAt(node))).to.deep.equal([7, 9, 9]);
+    expect([round.fence, round.isWanted, ...masters.map(acceptsOf)]).to.deep.equal([90, false, 1, 0, 0]);
+    expect(nodes.map((node) => round.fenceAt(node))).to.deep.equal([7, 90, 90]);
     expect(nodes.map((node) => round.hasVoted(node))).to.deep.equal([true, true, true]);
   });
 

@@ -8,7 +8,7 @@ import type { RedlockOptions } from '../../lib/input/options.js';
 import { counterKey } from '../../lib/protocol/keys.js';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
-import { countedFor } from '../support/counted.js';
+import { countedFor } from '../support/fence-blocks.js';
 import { PATIENT } from '../support/patience.js';
 import { byHand, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';

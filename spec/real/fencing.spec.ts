@@ -5,7 +5,7 @@ import { counterKey } from '../../lib/protocol/keys.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { AHEAD_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/stored.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
-import { countedFor } from '../support/counted.js';
+import { countedFor } from '../support/fence-blocks.js';
 import { PATIENT } from '../support/patience.js';
 import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';
 import { further, wide } from '../support/breadth.js';

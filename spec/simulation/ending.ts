@@ -69,8 +69,14 @@ export class Ending {
   }
 
   /** Its instance was closed: nothing of it is left in its process. */
-  checkClosed({ client, links }: Player): void {
+  checkClosed({ client, links, redlock }: Player): void {
     const { checker } = this.#stage;
+    const { calls, waiting } = redlock.stats();
+    if (calls !== 0 || waiting !== 0)
+      checker.fail(
+        'leftovers',
+        `${client.name} counts ${calls} calls, and ${waiting} that wait, after close`,
+      );
     if (client.pending > 0)
       checker.fail('leftovers', `${client.name} has ${client.pending} timers after close`);
     const listeners = links.reduce((sum, link) => sum + link.listeners, 0);

@@ -5,7 +5,7 @@ import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/store
 import { ENTRY } from '../../lib/protocol/lua/entries.js';
 import { RELEASE } from '../../lib/protocol/lua/scripts.js';
 import { FRESH_MS, GONE_MS, RESERVE_MS, TIDY_MS } from '../../lib/protocol/lua/waiting.js';
-import { countedFor } from '../support/counted.js';
+import { countedFor } from '../support/fence-blocks.js';
 import { type LoneEntry, loneEntry } from '../support/lone-entries.js';
 import { lookBy, yieldBy } from '../support/looks.js';
 import { markedFor } from '../support/marks.js';

@@ -265,7 +265,6 @@ export const FENCES: readonly Mistake[] = [
     noticedBy: {
       breaks: ['token uniqueness', 'token order'],
       seeds: { options: { favoured: ['server emptied', 'server replaced', 'connection cut'] } },
-      world: { world: 'fence-3', schedule: '0:next' },
     },
   },
   {

@@ -49,6 +49,12 @@ export const LOCAL_LINES: readonly Mistake[] = [
     noticedBy: { specs: [SPEC] },
   },
   {
+    name: 'local: a call that is cancelled as it gets the lock stops waiting twice',
+    why: 'each time, `maxWaiters` lets one more wait, for good',
+    patches: [{ in: 'LocalWait.#end', find: 'if (this.#resolve === undefined) return;', replace: '' }],
+    noticedBy: { specs: [SPEC] },
+  },
+  {
     name: 'local: two turns have one fencing token',
     patches: [{ in: 'Grant.fence', find: 'this.#block + this.#turn', replace: 'this.#block' }],
     noticedBy: {

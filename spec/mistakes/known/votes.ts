@@ -120,20 +120,7 @@ export const VOTES: readonly Mistake[] = [
     name: 'renewed together: an answer about all of them counts for each',
     why: 'who was refused believes in a lease that others hold by now',
     patches: [{ in: 'RenewalBatch.onReply', find: "if (outcome?.kind !== 'granted') return;", replace: '' }],
-    noticedBy: {
-      breaks: ['exclusion'],
-      seeds: {
-        from: 188,
-        options: {
-          keeping: true,
-          calls: 24,
-          nodes: 3,
-          clients: 4,
-          favoured: ['partition', 'server stopped'],
-        },
-      },
-      specs: ['spec/quorum/renewal-batch.spec.ts'],
-    },
+    noticedBy: { specs: ['spec/quorum/renewal-batch.spec.ts'] }, // about one seed in a hundred shows it, of two seconds each
   },
   {
     name: 'extension that shortens, at the masters',

@@ -15,7 +15,7 @@ import {
 import { ENTRY, SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { BATCH, CLAIM, RW_CLAIM, SHARED_BATCH } from '../../../lib/protocol/lua/scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
-import { blockEnd, nextBlock } from '../fence-blocks.js';
+import { blockEnd, nextBlock } from '../../support/fence-blocks.js';
 import { loneEntry } from '../../support/lone-entries.js';
 import { lookBy } from '../../support/looks.js';
 import { atInstant, NO_RIGHT, noting, oneServer, putData, type Server, TYPES } from '../../support/server.js';

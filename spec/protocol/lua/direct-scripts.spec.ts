@@ -13,7 +13,7 @@ import { FRESH_MS, MAX_DROPPED, RESERVE_MS, TIDIED, TIDY_MS } from '../../../lib
 import { release, releaseQueued, type Request, undo, undoQueued } from '../../../lib/protocol/request.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
-import { blockEnd, nextBlock } from '../fence-blocks.js';
+import { blockEnd, nextBlock } from '../../support/fence-blocks.js';
 import { plainScope } from '../../support/commands.js';
 import { type LoneEntry, loneEntry } from '../../support/lone-entries.js';
 import { type LookArgs, lookBy, yieldBy } from '../../support/looks.js';

@@ -10,7 +10,7 @@ import { CLAIM, INSPECT, RELEASE, type Script, UNDO } from '../../../lib/protoco
 import { MAX_DROPPED, RESERVE_MS, SHOWN_WAITERS, TIDIED } from '../../../lib/protocol/lua/waiting.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
-import { blockEnd, nextBlock } from '../fence-blocks.js';
+import { blockEnd, nextBlock } from '../../support/fence-blocks.js';
 import { rightsOf } from '../../support/documented-rights.js';
 import { type LoneEntry, loneEntry } from '../../support/lone-entries.js';
 import { lookBy, yieldBy } from '../../support/looks.js';

@@ -3,7 +3,7 @@ import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/stored.js';
 import { ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { integers } from '../../../lib/protocol/replies.js';
 import { BOOTSTRAP, CLAIM, type Script, VOUCH } from '../../../lib/protocol/lua/scripts.js';
-import { nextBlock } from '../fence-blocks.js';
+import { nextBlock } from '../../support/fence-blocks.js';
 import { loneEntry } from '../../support/lone-entries.js';
 import { atInstant, clockAt, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';
 

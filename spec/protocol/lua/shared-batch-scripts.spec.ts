@@ -7,7 +7,7 @@
 import { expect } from 'chai';
 import { Batch } from '../../../lib/node/batch.js';
 import { entryReply, isAllYes } from '../../../lib/protocol/batch-call.js';
-import { nextBlock } from '../fence-blocks.js';
+import { nextBlock } from '../../support/fence-blocks.js';
 import { entryReplies } from '../../support/entries.js';
 import { counterKey, looksKey, pushChannel, queueKey, turnKey } from '../../../lib/protocol/keys.js';
 import { LEAN, type SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';

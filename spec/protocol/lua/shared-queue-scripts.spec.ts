@@ -20,7 +20,7 @@ import type { Letter } from '../../../lib/protocol/operation.js';
 import { mutePlace } from '../../../lib/protocol/request.js';
 import { AT_REST, MUTE_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
-import { blockEnd, nextBlock } from '../fence-blocks.js';
+import { blockEnd, nextBlock } from '../../support/fence-blocks.js';
 import { loneEntry } from '../../support/lone-entries.js';
 import {
   atInstant,

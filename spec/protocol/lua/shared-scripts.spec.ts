@@ -11,7 +11,7 @@ import { MAX_DROPPED } from '../../../lib/protocol/lua/waiting.js';
 import type { Letter } from '../../../lib/protocol/operation.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
-import { blockEnd, nextBlock } from '../fence-blocks.js';
+import { blockEnd, nextBlock } from '../../support/fence-blocks.js';
 import { loneEntry } from '../../support/lone-entries.js';
 import { atInstant, clockAt, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';
 
