@@ -30,6 +30,8 @@ export interface Load {
   readonly works?: true;
   /** Two processes beside it take all the CPU time they can get. */
   readonly isBusy?: true;
+  /** The masters are so far away, in ms, each way. */
+  readonly delayMs?: number;
 }
 
 /** How long a holder works, in ms: any time between these, with the same probability. */
@@ -44,6 +46,7 @@ export const LOADS: Readonly<Record<'services' | 'sequential' | 'parallel', read
     { nodes: 5, inFlight: 64, isOnce: true },
     { nodes: 5, inFlight: 64, isOnce: true, isBusy: true },
     { nodes: 5, inFlight: 1, isOnce: true },
+    { nodes: 5, inFlight: 1, isOnce: true, delayMs: 1 },
     { nodes: 1, inFlight: 64, isOnce: true },
     { nodes: 1, inFlight: 1, isOnce: true },
   ],
@@ -289,13 +292,14 @@ export function describeMingle({ lanes, names, holdMs, isBusy, delayMs }: Mingle
   return `N = ${QUORUM_OF}, 2 × ${lanes} lanes, ${many}, held for ${holdMs} ms${where}${beside}`;
 }
 
-export function describeLoad({ nodes, inFlight, isOnce, works, isBusy }: Load): string {
+export function describeLoad({ nodes, inFlight, isOnce, works, isBusy, delayMs }: Load): string {
   return [
     `N = ${nodes}`,
     ...(inFlight === 1 ? [] : [works === true ? `${inFlight} lanes` : `${inFlight} in flight`]),
     ...(works === true ? [`holders work ${WORK_MS.least} to ${WORK_MS.most} ms`] : []),
     ...(isOnce === true ? ['each name once'] : []),
     ...(isBusy === true ? ['busy machine'] : []),
+    ...(delayMs === undefined ? [] : [`masters ${delayMs} ms away`]),
   ].join(', ');
 }
 

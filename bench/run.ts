@@ -89,8 +89,10 @@ function takingPart(
 }
 
 /** Services' loads are many: they are for whom the README tells of, and for the floors that ask the same. */
-function isIn(scenario: ScenarioName, { isForTurns, isQuick, isEqual, kind, renews }: Entry): boolean {
+function isIn(scenario: ScenarioName, entry: Entry): boolean {
+  const { isForTurns, isInSequence, isQuick, isEqual, kind, renews } = entry;
   if (isForTurns === true) return scenario === 'contention';
+  if (isInSequence === true) return scenario === 'services' || scenario === 'sequential';
   if (scenario === 'renewal') return renews;
   if (scenario === 'services') return isQuick || isEqual === true;
   return scenario !== 'bursts' || (isQuick && kind !== 'peer');

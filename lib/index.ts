@@ -61,18 +61,17 @@ export type { Inspection, NodeInspection } from './lease/inspection.js';
 export {
   type AcquireOptions,
   type AdoptOptions,
-  type BootstrapOptions,
-  type CloseOptions,
   DEFAULTS,
   type OnLoss,
-  type ReadyOptions,
   type RedlockOptions,
+  type ReleaseOptions,
   type ResolvedOptions,
   type HandOver,
   type RetryOptions,
   type TryAcquireOptions,
   type UsingOptions,
 } from './input/options.js';
+export { type BootstrapOptions, type CloseOptions, type ReadyOptions } from './input/lifecycle-options.js';
 export type {
   AcquiredBy,
   AcquiredEvent,

@@ -19,7 +19,7 @@ import type { Clock, Timers } from './runtime/clock.js';
 import type { Random } from './runtime/random.js';
 import { Lease, WriteLease } from './lease/lease.js';
 import { LinkedList } from './runtime/linked-list.js';
-import type { ResolvedClose } from './input/options.js';
+import type { ResolvedClose } from './input/lifecycle-options.js';
 import type { CallTerms, InstanceTerms } from './protocol/terms.js';
 import { type Kind, WRITE } from './protocol/scope.js';
 import type { ResourceKeys } from './resource-keys.js';

@@ -39,26 +39,28 @@ import { ResourceKeys } from './resource-keys.js';
 import {
   type AcquireOptions,
   type AdoptOptions,
-  type BootstrapOptions,
   CALL_NAMES,
-  type CloseOptions,
   NO_OPTIONS,
   optionsInForce,
   or,
-  type ReadyOptions,
   type RedlockOptions,
-  type ResolvedClose,
   type ResolvedOptions,
-  resolveBootstrap,
   resolveCall,
-  resolveClose,
-  resolveOnLoss,
+  resolveEnd,
   resolveOptions,
-  resolveReady,
   resolveResources,
   type TryAcquireOptions,
   type UsingOptions,
 } from './input/options.js';
+import {
+  type BootstrapOptions,
+  type CloseOptions,
+  type ReadyOptions,
+  type ResolvedClose,
+  resolveBootstrap,
+  resolveClose,
+  resolveReady,
+} from './input/lifecycle-options.js';
 import type { InstanceTerms } from './protocol/terms.js';
 import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
@@ -215,10 +217,10 @@ export class Redlock extends Emitter<RedlockEvents> {
     );
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.using, this.#terms);
-    const onLoss = resolveOnLoss(options);
+    const end = resolveEnd(options);
     const renewed = { ...call, renew: or(options.renew, true), by: 'using' } as const;
     const lease = await this.#source.acquire(names, MUTEX, renewed, options.signal);
-    return this.#source.held.run(lease, lease, routine, onLoss);
+    return this.#source.held.run(lease, lease, routine, end);
   }
 
   /**

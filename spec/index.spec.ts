@@ -63,7 +63,7 @@ const NO_PERMITS: Nothing<PermitOptions> = { ...ofReaders, permits: undefined };
 const { signal: _signal, ...shared } = NO_ACQUIRE;
 const NO_INSTANCE: Nothing<RedlockOptions> = {
   ...{ ...shared, driftFactor: undefined, keyPrefix: undefined, maxWaiters: undefined },
-  restartGuardMs: undefined,
+  ...{ restartGuardMs: undefined, awaitRelease: undefined },
 };
 const NO_MUTEX: Nothing<MutexOptions> = { fair: undefined, localTurns: undefined, reentrant: undefined };
 const NO_CLOSE: Nothing<CloseOptions> = { drainMs: undefined, releaseHeld: undefined };

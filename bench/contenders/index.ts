@@ -18,6 +18,8 @@ export interface Entry {
   readonly isOnOneMaster?: true;
   /** Differs only where many clients want one key. */
   readonly isForTurns?: true;
+  /** Differs only where a lane's calls are all that is sent. */
+  readonly isInSequence?: true;
   /** Where its locks are. @default 0 */
   readonly database?: number;
   /** Takes part in a quick run, too. */
@@ -51,6 +53,14 @@ export const CONTENDERS = {
     label: 'quorate, no queue',
     about: '`fair: false`: waiters retry at random, at one master first',
     load: () => import('./quorate-unfair.js'),
+  },
+  'quorate-unawaited': {
+    ...own,
+    isInSequence: true,
+    equal: 'floor-whole',
+    label: 'quorate, unawaited',
+    about: '`awaitRelease: false`: a release returns when it was written to the sockets',
+    load: () => import('./quorate-unawaited.js'),
   },
   'quorate-reserve': {
     ...own,

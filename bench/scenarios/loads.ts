@@ -2,11 +2,14 @@
 import { type ContenderName, entryOf, FLOOR, isFor } from '../contenders/index.js';
 import { Hogs } from '../hogs.js';
 import { describeLoad, type Load } from '../plan.js';
+import { relaysTo } from '../relay.js';
 import type { LoadRow } from '../results.js';
 import { type Figures, medianFigures, ratios, type Spread } from '../statistics.js';
 import { rotate, type Scene, sessionOf, troubleOf, turn, urlsOf } from './scene.js';
 
 interface Track {
+  /** With the masters as far away as the load says. */
+  readonly scene: Scene;
   readonly load: Load;
   readonly name: ContenderName;
   readonly rounds: Figures[];
@@ -15,17 +18,27 @@ interface Track {
 
 export async function measureLoads(scene: Scene, loads: readonly Load[]): Promise<LoadRow[]> {
   const names = withFloor(scene.contenders);
+  const delayMs = loads.find((load) => load.delayMs !== undefined)?.delayMs; // there is one distance
+  const urls = scene.masters.map(({ url }) => url);
+  await using relays = delayMs === undefined ? undefined : await relaysTo(urls, delayMs);
+  const masters = scene.masters.map((master, i) => ({ ...master, url: relays?.urls[i] ?? master.url }));
+  const further = { ...scene, masters };
   const tracks = loads.map((load) =>
     names
-      .filter((name) => isFor(name, load.nodes))
-      .map((name): Track => ({ load, name, rounds: [], trouble: undefined })),
+      .filter(
+        (name) => isFor(name, load.nodes) && (load.inFlight === 1 || entryOf(name).isInSequence !== true),
+      )
+      .map((name): Track => {
+        const placed = load.delayMs === undefined ? scene : further;
+        return { scene: placed, load, name, rounds: [], trouble: undefined };
+      }),
   );
   const { rounds } = scene.plan;
   const parts = (rounds + 1) * loads.length;
   for (const [i, row] of tracks.entries()) {
     for (const track of row) {
       scene.tell(`warm-up, ${describeLoad(track.load)}`, i / parts);
-      await attempt(track, () => turn(scene, track.name, track.load, scene.plan.warmUpMs));
+      await attempt(track, () => turn(track.scene, track.name, track.load, scene.plan.warmUpMs));
     }
   }
   for (let round = 0; round < rounds; round++) {
@@ -41,14 +54,14 @@ export async function measureLoads(scene: Scene, loads: readonly Load[]): Promis
 async function measureRound(scene: Scene, row: readonly Track[], round: number): Promise<void> {
   const { slices, sliceMs } = scene.plan;
   using _hogs = row[0]?.load.isBusy === true ? new Hogs() : undefined;
-  for (const track of row) await attempt(track, async () => void (await take(scene, track)));
+  for (const track of row) await attempt(track, async () => void (await take(track)));
   for (let slice = 0; slice < slices; slice++) {
     for (const track of rotate(row, round * slices + slice)) {
-      await attempt(track, () => turn(scene, track.name, track.load, sliceMs));
+      await attempt(track, () => turn(track.scene, track.name, track.load, sliceMs));
     }
   }
   for (const track of row) {
-    await attempt(track, async () => void track.rounds.push(await take(scene, track)));
+    await attempt(track, async () => void track.rounds.push(await take(track)));
   }
 }
 
@@ -58,8 +71,8 @@ async function attempt(track: Track, work: () => Promise<void>): Promise<void> {
   track.trouble = await troubleOf(work);
 }
 
-async function take(scene: Scene, { name, load }: Track): Promise<Figures> {
-  const session = sessionOf(load.nodes);
+async function take({ scene, name, load }: Track): Promise<Figures> {
+  const session = sessionOf(load.nodes, load.delayMs);
   const worker = await scene.team.opened(name, session, urlsOf(scene, load.nodes));
   return worker.order({ kind: 'take', session });
 }

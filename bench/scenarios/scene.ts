@@ -17,8 +17,8 @@ export function urlsOf({ masters }: Scene, nodes: number): readonly string[] {
   return masters.slice(0, nodes).map(({ url }) => url);
 }
 
-export function sessionOf(nodes: number): string {
-  return `n${nodes}`;
+export function sessionOf(nodes: number, delayMs = 0): string {
+  return delayMs === 0 ? `n${nodes}` : `n${nodes}, ${delayMs} ms away`;
 }
 
 /** @returns what the contender did wrong, if it did. @throws everything else */
@@ -36,11 +36,11 @@ export async function troubleOf(work: () => Promise<void>): Promise<string | und
 export async function turn(
   scene: Scene,
   name: ContenderName,
-  { nodes, inFlight, isOnce, works }: Load,
+  { nodes, inFlight, isOnce, works, delayMs }: Load,
   durationMs: number,
 ): Promise<void> {
   const { capMs, leadInMs } = scene.plan;
-  const session = sessionOf(nodes);
+  const session = sessionOf(nodes, delayMs);
   const worker = await scene.team.opened(name, session, urlsOf(scene, nodes));
   const how = { ...(isOnce === undefined ? {} : { isOnce }), ...(works === undefined ? {} : { works }) };
   const order = { kind: 'run', session, leadInMs, durationMs, inFlight, ...how } as const;

@@ -51,8 +51,15 @@ interface ReadyWait {
   readonly withinMs?: number;
 }
 
-/** Called right before a release is done, with the answers so far. */
-type OnSettled = (answers: Answers) => void;
+/** Callbacks for the progress of a release. */
+export interface ReleaseHooks {
+  /** Called right before it is done, with the answers so far. */
+  readonly onSettled?: ((answers: Answers) => void) | undefined;
+  /** Called once the request was written to the sockets of all healthy masters, or if no master is asked. */
+  readonly onWritten?: (() => void) | undefined;
+}
+
+const UNHEARD_RELEASE: ReleaseHooks = Object.freeze({});
 
 export class Coordinator {
   readonly nodes: readonly Node[];
@@ -153,17 +160,23 @@ export class Coordinator {
    *
    * @param sinceMs  when the lease was granted, or handed on
    */
-  release(grant: Grant, nodeTimeoutMs: number, sinceMs = Infinity, onSettled?: OnSettled): Promise<void> {
+  release(
+    grant: Grant,
+    nodeTimeoutMs: number,
+    sinceMs = Infinity,
+    hooks: ReleaseHooks = UNHEARD_RELEASE,
+  ): Promise<void> {
     const { local } = this.#parts;
     if (local.handOn(grant, sinceMs)) {
-      onSettled?.(NOBODY_ASKED);
+      hooks.onWritten?.();
+      hooks.onSettled?.(NOBODY_ASKED);
       return Promise.resolve();
     }
     const next = local.end(grant);
     const looks = next?.looksAtOnce === true;
     if (next !== undefined) this.#turn.crowd(); // what it sends goes out with the release
     if (looks) next?.onHead();
-    const done = this.#release(grant, nodeTimeoutMs, looks, onSettled);
+    const done = this.#release(grant, nodeTimeoutMs, looks, hooks);
     if (!looks) next?.onHead();
     return done;
   }
@@ -173,7 +186,7 @@ export class Coordinator {
     grant: Grant,
     nodeTimeoutMs: number,
     isAwaited: boolean,
-    onSettled: OnSettled | undefined,
+    { onSettled, onWritten }: ReleaseHooks,
   ): Promise<void> {
     this.#end(grant);
     const request =
@@ -185,6 +198,7 @@ export class Coordinator {
       isUrgent: isAwaited || grant.keys.some((key) => this.#parts.contention.isLikely(key)),
       onFailed: (node) => this.#extensions.owe(node, grant),
       onDone: () => this.#forget(grant), // until then, a slow master may push a vote
+      onWritten,
     });
     return new Promise((resolve) => {
       const timer = this.#parts.timers.deadline(nodeTimeoutMs, () => withdrawal.end());

@@ -65,9 +65,9 @@ interface SharedOptions {
   readonly handOver?: HandOver | undefined;
   /**
    * How many leases of this instance may follow one another on one grant of the masters. Calls of one instance for the same
-   * exclusive lock wait in a local line, without messages. A release hands the lock on to the next of them, this many times less
-   * one, within 20 ms; then other processes have their turn. 0: each call asks the masters itself. From 0 to 63. No effect with
-   * several resources, `fair: false` or a Redis Cluster. @default 8
+   * exclusive lock wait in a local line, without messages. A release hands the lock on to the next of them, within 20 ms, until
+   * `localTurns` leases have had the grant; then other processes have their turn. With 0, each call asks the masters itself. From
+   * 0 to 63. No effect with several resources, `fair: false` or a Redis Cluster. @default 8
    */
   readonly localTurns?: number | undefined;
   /** The waits between the attempts of a waiter that does not wait in the queue. */
@@ -79,6 +79,11 @@ export type HandOver = 'direct' | 'reserve';
 
 /** Options of `new Redlock` and `Redlock.connect`. */
 export interface RedlockOptions extends SharedOptions {
+  /**
+   * Whether `release` and `using` wait until a quorum of masters has confirmed the release, unless a call says otherwise:
+   * see `ReleaseOptions`. @default true
+   */
+  readonly awaitRelease?: boolean | undefined;
   /**
    * How far the clocks of masters and clients may run apart, as a share of the ttl; 2 ms are added. From 0 to less than 1.
    * @default 0.01
@@ -129,59 +134,27 @@ export interface LossOptions {
   readonly onLoss?: OnLoss | undefined;
 }
 
+/** Options of `using` in addition to those of `acquire`. */
+export interface RoutineOptions extends LossOptions {
+  /** Whether the call waits until its release was confirmed: see `ReleaseOptions`. @default the instance's `awaitRelease` */
+  readonly awaitRelease?: boolean | undefined;
+}
+
 /** Options of `using`. */
-export interface UsingOptions extends AcquireOptions, LossOptions {}
+export interface UsingOptions extends AcquireOptions, RoutineOptions {}
+
+/** Options of `lease.release`. */
+export interface ReleaseOptions {
+  /**
+   * Whether the call waits until a quorum of masters has confirmed. If not, it resolves once the request was written to the
+   * sockets of all masters that answer: the rest goes on in the background, and `close` waits for it. What this process sends
+   * next comes behind it. Another process may be refused for one more round trip. @default the instance's `awaitRelease`
+   */
+  readonly await?: boolean | undefined;
+}
 
 /** Options of `adopt`. */
 export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair' | 'handOver' | 'localTurns'>;
-
-/** Options of `bootstrap`. */
-export interface BootstrapOptions {
-  /**
-   * Also change masters that already have a marker: this ends their quarantine, and sets their guard period to this
-   * instance's. @default false
-   */
-  readonly force?: boolean | undefined;
-}
-
-/** Options of `ready`. */
-export interface ReadyOptions {
-  /** Ends the wait: the call rejects with `ABORTED`. */
-  readonly signal?: AbortSignal | undefined;
-  /** How long to wait for a quorum. Milliseconds, a whole number from 0 on, or `Infinity`. @default Infinity */
-  readonly timeoutMs?: number | undefined;
-  /**
-   * How long to wait for the other masters once there is a quorum, within `timeoutMs`. A lock that is acquired while a master
-   * is still connecting has no vote there until it is renewed. Milliseconds, a whole number from 0 on, or `Infinity`.
-   * @default 0
-   */
-  readonly allWithinMs?: number | undefined;
-}
-
-/** Options of `close`. */
-export interface CloseOptions {
-  /**
-   * How long `close` waits for running routines, and for holders of leases outside `using`, to stop. Milliseconds; 0 does not
-   * wait, `Infinity` has no limit. Leases that are held after that end by their ttl. @default 30_000
-   */
-  readonly drainMs?: number | undefined;
-  /**
-   * Release the leases outside `using` (`acquire`, `tryAcquire`, `adopt`) at once: the caller declares that nobody works under
-   * them. Leases of running routines are not released. @default false
-   */
-  readonly releaseHeld?: boolean | undefined;
-}
-
-/** The options of `bootstrap`, filled in. */
-export interface ResolvedBootstrap {
-  readonly force: boolean;
-}
-
-/** The options of `close`, filled in. */
-export interface ResolvedClose {
-  readonly drainMs: number;
-  readonly releaseHeld: boolean;
-}
 
 /** The defaults of all options that have a fixed default; times in milliseconds. */
 export const DEFAULTS = Object.freeze({
@@ -219,6 +192,8 @@ export const DEFAULTS = Object.freeze({
   drainMs: 30_000,
   /** Of `using`'s `onLoss`: it settles as the routine did. */
   onLoss: 'signal',
+  /** Of `awaitRelease`. */
+  awaitRelease: true,
 });
 
 /** The options of a call without any. */
@@ -248,7 +223,7 @@ export interface ResolvedOptions {
   readonly fair: boolean;
   /** How locks are handed over to waiters. */
   readonly handOver: HandOver;
-  /** How many leases of the instance may follow one another on one grant. */
+  /** How many leases of the instance may follow one another on one grant. Always 0 with a Redis Cluster among the masters. */
   readonly localTurns: number;
   /** The waits between the attempts of a waiter that does not wait in the queue. */
   readonly retry: ResolvedRetry;
@@ -258,6 +233,8 @@ export interface ResolvedOptions {
   readonly keyPrefix: string;
   /** How many calls may wait for a lock at a time; `Infinity` for no bound. */
   readonly maxWaiters: number;
+  /** Whether releases wait until a quorum has confirmed. */
+  readonly awaitRelease: boolean;
   /** How long a master that may have lost data abstains. Milliseconds; 0 for no guard. */
   readonly restartGuardMs: number;
 }
@@ -278,12 +255,17 @@ const SHARED_NAMES = [
   ...['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'fair', 'handOver', 'retry'],
 ];
 const MUTEX_NAMES = [...SHARED_NAMES, 'localTurns'];
-const INSTANCE_NAMES = [...MUTEX_NAMES, 'driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters'];
+const INSTANCE_NAMES = [
+  ...MUTEX_NAMES,
+  ...['driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters', 'awaitRelease'],
+];
+/** The names that `using` takes in addition to those of `acquire`. */
+export const ROUTINE_NAMES = ['onLoss', 'awaitRelease'];
 
 /** The names that a call takes; `using` renews unless an option says otherwise. */
 export const CALL_NAMES = {
   acquire: [...MUTEX_NAMES, 'signal'],
-  using: [...MUTEX_NAMES, 'signal', 'onLoss'],
+  using: [...MUTEX_NAMES, 'signal', ...ROUTINE_NAMES],
   tryAcquire: ['ttlMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'localTurns', 'signal'],
   adopt: ['waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'retry', 'signal'],
 } as const;
@@ -306,7 +288,9 @@ export function resolveOptions(given: RedlockOptions = {}): InstanceTerms {
   if (maxWaiters !== Infinity && !isCount(maxWaiters, 0)) {
     throw invalidArgument('maxWaiters', maxWaiters, 'a whole number from 0 on, or Infinity');
   }
-  const own = { driftFactor, keyPrefix, maxWaiters, restartGuardMs };
+  const awaitRelease = or(given.awaitRelease, DEFAULTS.awaitRelease);
+  checkIsAwaited('awaitRelease', awaitRelease);
+  const own = { driftFactor, keyPrefix, maxWaiters, restartGuardMs, awaitRelease };
   const base = { ...DEFAULTS, by: 'acquire', nodeTimeoutMs: 0, ...own } as const;
   return Object.freeze({ ...resolveShared(given, base), ...own });
 }
@@ -318,40 +302,9 @@ export function optionsInForce(terms: InstanceTerms, hasCluster: boolean): Resol
     ...rest,
     nodeTimeoutMs: mostNodeTimeoutMs(terms),
     fair: terms.fair && !hasCluster,
+    localTurns: hasCluster ? 0 : terms.localTurns,
     retry: Object.freeze({ minDelayMs, maxDelayMs }),
   });
-}
-
-/** Fills in the options of `bootstrap`. */
-export function resolveBootstrap(given: BootstrapOptions): ResolvedBootstrap {
-  checkNames('options', given, ['force']);
-  const force = or(given.force, false);
-  if (typeof force !== 'boolean') throw invalidArgument('force', force, 'true or false');
-  return { force };
-}
-
-/** Fills in the options of `ready`. */
-export function resolveReady(given: ReadyOptions): { timeoutMs: number; allWithinMs: number } {
-  checkNames('options', given, ['signal', 'timeoutMs', 'allWithinMs']);
-  checkSignal(given.signal);
-  const resolved = { timeoutMs: or(given.timeoutMs, Infinity), allWithinMs: or(given.allWithinMs, 0) };
-  for (const [name, ms] of Object.entries(resolved)) {
-    if (ms !== Infinity && !isCount(ms, 0))
-      throw invalidArgument(name, ms, 'a whole number of milliseconds from 0 on, or Infinity');
-  }
-  return resolved;
-}
-
-/** Fills in the options of `close`. */
-export function resolveClose(given: CloseOptions): ResolvedClose {
-  checkNames('options', given, ['drainMs', 'releaseHeld']);
-  const drainMs = or(given.drainMs, DEFAULTS.drainMs);
-  if (drainMs !== Infinity && !isCount(drainMs, 0)) {
-    throw invalidArgument('drainMs', drainMs, 'a whole number of milliseconds from 0 on, or Infinity');
-  }
-  const releaseHeld = or(given.releaseHeld, false);
-  if (typeof releaseHeld !== 'boolean') throw invalidArgument('releaseHeld', releaseHeld, 'true or false');
-  return { drainMs, releaseHeld };
 }
 
 /** Fills in the options of one call from those of the instance. */
@@ -366,7 +319,38 @@ export function resolveCall(
   return resolveShared(given, instance);
 }
 
-/** What a `using` does about a loss. `resolveCall` checks its other options. */
+/** How a `using` ends. */
+export interface UsingEnd {
+  readonly onLoss: OnLoss;
+  readonly release: ReleaseOptions;
+}
+
+/** Fills in how a `using` ends. `resolveCall` checks its other options. */
+export function resolveEnd(given: RoutineOptions): UsingEnd {
+  const { awaitRelease } = given;
+  const onLoss = resolveOnLoss(given);
+  if (awaitRelease === undefined) return { onLoss, release: NO_OPTIONS };
+  checkIsAwaited('awaitRelease', awaitRelease);
+  return { onLoss, release: { await: awaitRelease } };
+}
+
+/** The rejection of a release whose options are bad. */
+export function refusalOf(given: ReleaseOptions): Promise<never> | undefined {
+  if (given === NO_OPTIONS) return undefined;
+  try {
+    checkNames('options', given, ['await']);
+    if (given.await !== undefined) checkIsAwaited('await', given.await);
+    return undefined;
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+function checkIsAwaited(name: string, given: unknown): void {
+  if (typeof given !== 'boolean') throw invalidArgument(name, given, 'true or false');
+}
+
+/** What a `using` does about a loss. */
 export function resolveOnLoss(given: LossOptions): OnLoss {
   const onLoss = or(given.onLoss, DEFAULTS.onLoss);
   if (onLoss !== 'signal' && onLoss !== 'throw')

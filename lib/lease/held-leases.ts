@@ -7,7 +7,8 @@
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import type { Lease as OwnLease } from './lease.js';
 import type { AnyLease, Lease } from './public.js';
-import type { OnLoss, ResolvedClose } from '../input/options.js';
+import { NO_OPTIONS, type ReleaseOptions, type UsingEnd } from '../input/options.js';
+import { type ResolvedClose } from '../input/lifecycle-options.js';
 import { type Linked, LinkedList } from '../runtime/linked-list.js';
 import { type RoutineUnder, settled } from './routine.js';
 
@@ -64,19 +65,24 @@ export class HeldLeases {
     lease: Lease,
     given: Given,
     routine: RoutineUnder<Given, T>,
-    onLoss: OnLoss,
+    { onLoss, release }: UsingEnd,
   ): Promise<T> {
-    return this.during(lease, given, () => settled(given, routine, onLoss));
+    return this.during(lease, given, () => settled(given, routine, onLoss), release);
   }
 
   /** The same for work that decides for itself what a loss means. */
-  async during<T>(lease: Lease, given: { release(): Promise<void> }, run: () => Promise<T> | T): Promise<T> {
+  async during<T>(
+    lease: Lease,
+    given: Pick<AnyLease, 'release'>,
+    run: () => Promise<T> | T,
+    release: ReleaseOptions = NO_OPTIONS,
+  ): Promise<T> {
     const work = new Work(lease);
     this.#work.add(work);
     try {
       return await run();
     } finally {
-      await given.release();
+      await given.release(release);
       this.#work.delete(work);
       this.#proceed();
     }

@@ -6,6 +6,7 @@
  * timer at all; any other one has one.
  */
 import { expiryError, releasedError } from '../quorum/failure.js';
+import type { ReleaseOptions } from '../input/options.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { Link } from '../runtime/linked-list.js';
 import { Care } from './lease-care.js';
@@ -36,7 +37,7 @@ export abstract class LeaseMachine<Self> extends Link<Self> {
   /** Sets the one timer: the next renewal, or the end of validity if anybody listens for it. */
   protected abstract arm(): void;
   protected abstract disarm(): void;
-  abstract release(): Promise<void>;
+  abstract release(options?: ReleaseOptions): Promise<void>;
 
   get status(): LeaseStatus {
     this.check();

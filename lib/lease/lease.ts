@@ -1,5 +1,5 @@
 /** What the holder of a lock has: extension and renewal, and the ways to end it (`lease-machine.ts` has its life). */
-import { resolveTtl } from '../input/options.js';
+import { NO_OPTIONS, refusalOf, type ReleaseOptions, resolveTtl } from '../input/options.js';
 import type { InstanceParts } from './coordination.js';
 import type { LeaseFacts } from '../telemetry/observer.js';
 import { DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
@@ -11,6 +11,7 @@ import type { Lease as PublicLease, WriteLease as PublicWriteLease } from './pub
 import { GIVEN_AWAY, LeaseMachine, type LeaseState } from './lease-machine.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import { Extension, type ExtensionEnd } from '../quorum/renewal-batch.js';
+import type { ReleaseHooks } from '../coordinator/coordinator.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
 import type { Kind } from '../protocol/scope.js';
 import type { CallTerms } from '../protocol/terms.js';
@@ -89,18 +90,18 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     });
   }
 
-  release(): Promise<void> {
+  release(options: ReleaseOptions = NO_OPTIONS): Promise<void> {
+    const refusal = refusalOf(options);
+    if (refusal !== undefined) return refusal;
     this.checkValidity(this.#parts.clock.earliest()); // whether it ended a moment ago makes no difference here
-    if (this.isHeld) {
-      this.end(GIVEN_AWAY);
-      const { coordinator, telemetry } = this.#parts;
-      telemetry.released();
-      const done = telemetry.hearsReleases
-        ? this.#releaseHeard()
-        : coordinator.release(this.#grant, this.#nodeTimeoutNowMs(), this.#sinceMs);
-      this.releasing(done);
+    if (!this.isHeld) return this.released;
+    this.end(GIVEN_AWAY);
+    this.#parts.telemetry.released();
+    if (options.await ?? this.#parts.terms.awaitRelease) {
+      this.releasing(this.#giveBack());
+      return this.released;
     }
-    return this.released;
+    return new Promise((onWritten) => this.releasing(this.#giveBack(onWritten)));
   }
 
   giveAway(): LeaseHandle {
@@ -135,12 +136,15 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     care.isOver = true;
   }
 
-  #releaseHeard(): Promise<void> {
+  /** Gives its votes back. Resolves when that is done. */
+  #giveBack(onWritten?: () => void): Promise<void> {
     const { coordinator, telemetry } = this.#parts;
     const timeoutMs = this.#nodeTimeoutNowMs();
-    return telemetry.release(this, (onSettled) =>
-      coordinator.release(this.#grant, timeoutMs, this.#sinceMs, onSettled),
-    );
+    const giveBack = (hooks?: ReleaseHooks): Promise<void> =>
+      coordinator.release(this.#grant, timeoutMs, this.#sinceMs, hooks);
+    if (telemetry.hearsReleases)
+      return telemetry.release(this, (onSettled) => giveBack({ onSettled, onWritten }));
+    return giveBack(onWritten && { onWritten });
   }
 
   /** The node timeout of what begins now. */

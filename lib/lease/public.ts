@@ -2,6 +2,7 @@
  * Leases as users see them. Calls that acquire return them; nobody constructs one. They are interfaces: a test can use a fake
  * lease.
  */
+import type { ReleaseOptions } from '../input/options.js';
 import type { LeaseHandle } from './lease-handle.js';
 
 /**
@@ -50,8 +51,12 @@ export interface AnyLease {
    */
   extend(ttlMs?: number): Promise<void>;
 
-  /** Ends the lease and frees the lock. Never rejects. A second call does nothing. */
-  release(): Promise<void>;
+  /**
+   * Ends the lease and frees the lock. Rejects for no reason but bad options. A second call does nothing.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT`
+   */
+  release(options?: ReleaseOptions): Promise<void>;
 
   /** Like `release()`, at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -87,10 +92,13 @@ export interface Lease extends AnyLease {
 
   /**
    * Ends the lease and frees the lock. Resolves when a quorum of masters has confirmed, or every master has answered or timed
-   * out; unconfirmed releases are retried in the background until the ttl has passed. Never rejects. A second call does
-   * nothing.
+   * out; with `await: false`, when the request was written to the sockets of all masters that answer. Unconfirmed releases are
+   * retried in the background until the ttl has passed. Rejects for no reason but bad options. A second call does nothing, and
+   * resolves when a quorum has confirmed.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT`
    */
-  release(): Promise<void>;
+  release(options?: ReleaseOptions): Promise<void>;
 
   /**
    * Ends the lease here, and returns a handle with which another process takes it over: `redlock.adopt(handle)`. From then on,
@@ -133,6 +141,11 @@ export interface ReentrantLease extends AnyLease {
   /** Extends the lease of all entries. @throws RedlockError as `lease.extend` does */
   extend(ttlMs?: number): Promise<void>;
 
-  /** Ends this entry; the exit of the last entry releases the lock. Never rejects. A second call does nothing. */
-  release(): Promise<void>;
+  /**
+   * Ends this entry; the exit of the last entry releases the lock. Rejects for no reason but bad options. A second call does
+   * nothing.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT`
+   */
+  release(options?: ReleaseOptions): Promise<void>;
 }

@@ -12,11 +12,12 @@ import { checkNames } from '../input/option-names.js';
 import {
   type AcquireOptions,
   CALL_NAMES,
-  type LossOptions,
+  type RoutineOptions,
   NO_OPTIONS,
   or,
   resolveCall,
-  resolveOnLoss,
+  resolveEnd,
+  ROUTINE_NAMES,
   type TryAcquireOptions,
 } from '../input/options.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
@@ -43,7 +44,7 @@ export interface Lockable<
   /** Runs the routine while it holds the lock, as `redlock.using` does. @throws RedlockError as `redlock.using` does */
   using<T>(routine: (lease: Held) => Promise<T> | T): Promise<T>;
   using<T>(
-    options: (Options & LossOptions) | undefined,
+    options: (Options & RoutineOptions) | undefined,
     routine: (lease: Held) => Promise<T> | T,
   ): Promise<T>;
   /** Shows who holds the lock, and who waits, master by master. Changes nothing. @throws RedlockError `CLOSED` */
@@ -73,13 +74,13 @@ export interface PlainMutexOptions extends MutexOptions {
 }
 
 /**
- * Options of a reader's `acquire`; `using` takes `onLoss` as well. There is no `fencing`: readers have no fencing token, since
+ * Options of a reader's `acquire`; `using` takes `onLoss` and `awaitRelease` as well. There is no `fencing`: readers have no fencing token, since
  * among several holders no token is the latest. There is no `localTurns`: no shared lock has a local line.
  */
 export type ReadOptions = Omit<AcquireOptions, 'fencing' | 'localTurns'>;
 /** Options of a reader's `tryAcquire`. */
 export type TryReadOptions = Omit<TryAcquireOptions, 'fencing' | 'localTurns'>;
-/** Options of a writer's `acquire`; `using` takes `onLoss` as well. */
+/** Options of a writer's `acquire`; `using` takes `onLoss` and `awaitRelease` as well. */
 export type WriteOptions = Omit<AcquireOptions, 'localTurns'>;
 /** Options of a writer's `tryAcquire`. */
 export type TryWriteOptions = Omit<TryAcquireOptions, 'localTurns'>;
@@ -89,7 +90,7 @@ interface PermitCount {
   /** The number of permits to take, all or none. From 1 to the number that the semaphore has. @default 1 */
   readonly permits?: number | undefined;
 }
-/** Options of a semaphore's `acquire`; `using` takes `onLoss` as well. */
+/** Options of a semaphore's `acquire`; `using` takes `onLoss` and `awaitRelease` as well. */
 export type PermitOptions = ReadOptions & PermitCount;
 /** Options of a semaphore's `tryAcquire`. */
 export type TryPermitOptions = TryReadOptions & PermitCount;
@@ -141,7 +142,7 @@ class Lock<
   constructor(name: string, variant: LockVariant<Held, Seen, Options | TryOptions>) {
     this.name = name;
     this.#variant = variant;
-    this.#namesOfUsing = [...variant.names, 'onLoss'];
+    this.#namesOfUsing = [...variant.names, ...ROUTINE_NAMES];
   }
 
   async acquire(options?: Options): Promise<Held> {
@@ -156,25 +157,25 @@ class Lock<
 
   using<T>(routine: (lease: Held) => Promise<T> | T): Promise<T>;
   using<T>(
-    options: (Options & LossOptions) | undefined,
+    options: (Options & RoutineOptions) | undefined,
     routine: (lease: Held) => Promise<T> | T,
   ): Promise<T>;
   async using<T>(
-    optionsOrRoutine: (Options & LossOptions) | undefined | ((lease: Held) => Promise<T> | T),
+    optionsOrRoutine: (Options & RoutineOptions) | undefined | ((lease: Held) => Promise<T> | T),
     routineAfterOptions?: (lease: Held) => Promise<T> | T,
   ): Promise<T> {
-    const { options, routine } = argumentsOfUsing<Options & LossOptions, (lease: Held) => Promise<T> | T>(
+    const { options, routine } = argumentsOfUsing<Options & RoutineOptions, (lease: Held) => Promise<T> | T>(
       optionsOrRoutine,
       routineAfterOptions,
     );
     const renew = or(options?.renew, true);
-    const onLoss = resolveOnLoss(options ?? NO_OPTIONS);
+    const end = resolveEnd(options ?? NO_OPTIONS);
     const lease = await this.#acquire(options, this.#namesOfUsing, (call) => ({
       ...call,
       renew,
       by: 'using',
     }));
-    return this.#variant.held.run(lease, lease, routine, onLoss);
+    return this.#variant.held.run(lease, lease, routine, end);
   }
 
   inspect(): Promise<Seen> {

@@ -19,12 +19,12 @@ import { checkNames } from '../input/option-names.js';
 import {
   type AcquireOptions,
   CALL_NAMES,
-  type LossOptions,
-  type OnLoss,
+  type RoutineOptions,
   type TryAcquireOptions,
   isName,
   or,
-  resolveOnLoss,
+  resolveEnd,
+  type UsingEnd,
 } from '../input/options.js';
 import { argumentsOfUsing } from '../input/given.js';
 
@@ -76,7 +76,7 @@ interface Owned {
   /** The holder, in place of the flow of calls. @default undefined: the flow of calls is the holder */
   readonly owner?: Owner | undefined;
 }
-/** Options of a re-entrant lock's `acquire`; `using` takes `onLoss` as well. */
+/** Options of a re-entrant lock's `acquire`; `using` takes `onLoss` and `awaitRelease` as well. */
 export type ReentrantOptions = AcquireOptions & Owned;
 /** Options of a re-entrant lock's `tryAcquire`. */
 export type TryReentrantOptions = TryAcquireOptions & Owned;
@@ -167,11 +167,11 @@ export class Reentrance {
     name: string,
     entry: OwnReentrantLease,
     routine: (entry: ReentrantLease) => Promise<T> | T,
-    onLoss: OnLoss,
+    end: UsingEnd,
   ): Promise<T> {
     const hold = OwnReentrantLease.holdOf(entry);
     const flow = new Map(this.#flows.getStore()).set(name, hold);
-    return this.#held.run(hold.lease, entry, () => this.#flows.run(flow, () => routine(entry)), onLoss);
+    return this.#held.run(hold.lease, entry, () => this.#flows.run(flow, () => routine(entry)), end);
   }
 
   /**
@@ -266,23 +266,23 @@ class Reentrant implements ReentrantMutex {
 
   using<T>(routine: (lease: ReentrantLease) => Promise<T> | T): Promise<T>;
   using<T>(
-    options: (ReentrantOptions & LossOptions) | undefined,
+    options: (ReentrantOptions & RoutineOptions) | undefined,
     routine: (lease: ReentrantLease) => Promise<T> | T,
   ): Promise<T>;
   async using<T>(
     optionsOrRoutine:
-      (ReentrantOptions & LossOptions) | undefined | ((lease: ReentrantLease) => Promise<T> | T),
+      (ReentrantOptions & RoutineOptions) | undefined | ((lease: ReentrantLease) => Promise<T> | T),
     routineAfterOptions?: (lease: ReentrantLease) => Promise<T> | T,
   ): Promise<T> {
     const { options: given = {}, routine } = argumentsOfUsing<
-      ReentrantOptions & LossOptions,
+      ReentrantOptions & RoutineOptions,
       (lease: ReentrantLease) => Promise<T> | T
     >(optionsOrRoutine, routineAfterOptions);
     checkNames('options', given, NAMES.using);
-    const { owner, onLoss: _, ...options } = given;
-    const onLoss = resolveOnLoss(given);
+    const { owner, onLoss: _, awaitRelease: _awaited, ...options } = given;
+    const end = resolveEnd(given);
     const entry = await this.#acquire(owner, { ...options, renew: or(options.renew, true) });
-    return this.#reentrance.run(this.name, entry, routine, onLoss);
+    return this.#reentrance.run(this.name, entry, routine, end);
   }
 
   reenter(given: Owned = {}): ReentrantLease {

@@ -1,6 +1,7 @@
 /**
  * A lock that its holder may enter again, seen by those who are in: one lease, and how many they are.
  */
+import { NO_OPTIONS, refusalOf, type ReleaseOptions } from '../input/options.js';
 import { RedlockError } from '../runtime/errors.js';
 import { nameResources } from '../quorum/failure.js';
 import type { Lease, LeaseStatus, ReentrantLease as PublicReentrantLease } from '../lease/public.js';
@@ -28,11 +29,11 @@ export class Hold {
     return new ReentrantLease(this);
   }
 
-  async exit(): Promise<void> {
+  async exit(options: ReleaseOptions): Promise<void> {
     this.#count--;
     if (this.#count > 0) return;
     this.#onOver();
-    await this.lease.release();
+    await this.lease.release(options);
   }
 }
 
@@ -87,8 +88,10 @@ export class ReentrantLease implements PublicReentrantLease {
     await this.#hold.lease.extend(ttlMs);
   }
 
-  release(): Promise<void> {
-    this.#exit ??= this.#hold.exit();
+  release(options: ReleaseOptions = NO_OPTIONS): Promise<void> {
+    const refusal = refusalOf(options);
+    if (refusal !== undefined) return refusal;
+    this.#exit ??= this.#hold.exit(options);
     return this.#exit;
   }
 

@@ -180,6 +180,11 @@ export class Request implements Asked {
     return RENEWALS.has(this.operation.letter);
   }
 
+  /** The lease, or the process, may end before a second round trip. */
+  get mayBeLast(): boolean {
+    return this.isRenewal || WITHDRAWALS.has(this.operation.letter);
+  }
+
   /** Its grants carry fencing tokens, on which a quorum has to agree. */
   get isFenced(): boolean {
     return this.withCounters && this.operation.isClaim;

@@ -25,4 +25,6 @@ export interface InstanceTerms extends CallTerms {
   readonly keyPrefix: string;
   readonly maxWaiters: number;
   readonly restartGuardMs: number;
+  /** Whether releases wait until a quorum has confirmed, where a call says nothing else. */
+  readonly awaitRelease: boolean;
 }

@@ -19,6 +19,8 @@ export interface WithdrawalOptions {
   readonly onFailed: (node: Node) => void;
   /** Called when each master has answered or failed. */
   readonly onDone?: () => void;
+  /** Called once it was written to the sockets of all healthy masters, or time was up. */
+  readonly onWritten?: (() => void) | undefined;
 }
 
 /** Once sent, it is never given up; only its caller stops waiting. */
@@ -35,6 +37,8 @@ export class Withdrawal implements Sink {
   #isEnded = false;
   #pending: number;
   #resolve: (() => void) | undefined;
+  /** Healthy masters that it was not written to yet; undefined if nobody asks, or once it was. */
+  #unwritten: Set<Node> | undefined;
 
   constructor(
     request: Request,
@@ -61,7 +65,10 @@ export class Withdrawal implements Sink {
   /** The same without a promise: calls back once, synchronously if it settles at once. */
   sendThen(onSettled: () => void): void {
     this.#resolve = onSettled;
+    if (this.#options.onWritten !== undefined)
+      this.#unwritten = new Set(this.#targets.filter(({ isHealthy }) => isHealthy));
     if (this.#pending === 0) this.#settle();
+    this.#tellIfWritten();
     const ask = { request: this.#request, sink: this, isUrgent: this.#options.isUrgent ?? false };
     for (const node of this.#targets) node.withdraw(ask, this.#rounds);
   }
@@ -83,6 +90,8 @@ export class Withdrawal implements Sink {
   end(): void {
     this.#isEnded = true;
     for (const node of this.#targets) if (!node.isHealthy && node.forget(this)) this.onFailure(node);
+    this.#unwritten?.clear();
+    this.#tellIfWritten();
     this.#settle();
   }
 
@@ -90,7 +99,9 @@ export class Withdrawal implements Sink {
     return !this.#isEnded;
   }
 
-  onSent(): void {}
+  onSent(node: Node): void {
+    if (this.#unwritten?.delete(node) === true) this.#tellIfWritten();
+  }
 
   onReply(node: Node, reply: unknown): void {
     const outcome = this.#request.read(reply);
@@ -101,8 +112,15 @@ export class Withdrawal implements Sink {
   }
 
   onFailure(node: Node): void {
+    this.onSent(node); // or never will be
     this.#options.onFailed(node);
     this.#advance(node, 0);
+  }
+
+  #tellIfWritten(): void {
+    if (this.#unwritten?.size !== 0) return;
+    this.#unwritten = undefined;
+    this.#options.onWritten?.();
   }
 
   #settle(): void {

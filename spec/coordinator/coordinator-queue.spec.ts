@@ -199,9 +199,9 @@ describe('coordinator: the end of a lease', () => {
     const { coordinator, grant, masters } = bench();
     masters[2].latencyMs = 10;
     const told: unknown[] = [];
-    const released = coordinator.release(grant(['a']), 50, Infinity, ({ outcomes }) =>
-      told.push(outcomes.map((one) => one?.kind)),
-    );
+    const released = coordinator.release(grant(['a']), 50, Infinity, {
+      onSettled: ({ outcomes }) => told.push(outcomes.map((one) => one?.kind)),
+    });
     await released.then(() => told.push('resolved'));
     expect(told).to.deep.equal([['granted', 'granted', undefined], 'resolved']);
   });

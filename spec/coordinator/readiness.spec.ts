@@ -1,7 +1,8 @@
 /** `ready` and `health`: whether locks can be had. */
 import { expect } from 'chai';
 import type { Health } from '../../lib/coordinator/readiness.js';
-import type { ReadyOptions, RedlockOptions } from '../../lib/input/options.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
+import type { ReadyOptions } from '../../lib/input/lifecycle-options.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { serverError } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';

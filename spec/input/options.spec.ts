@@ -7,12 +7,12 @@ import {
   optionsInForce,
   type RedlockOptions,
   resolveCall,
-  resolveClose,
   resolveOnLoss,
   resolveOptions,
   resolveResources,
   resolveTtl,
 } from '../../lib/input/options.js';
+import { resolveClose } from '../../lib/input/lifecycle-options.js';
 import { thrown } from '../support/rejection.js';
 
 /** What no number option takes; the text that the error shows for each. */

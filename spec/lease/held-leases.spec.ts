@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Lease } from '../../lib/lease/public.js';
-import type { CloseOptions } from '../../lib/input/options.js';
+import type { CloseOptions } from '../../lib/input/lifecycle-options.js';
 import { DEFAULTS } from '../../lib/input/options.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';

@@ -76,6 +76,8 @@ async function bySeeds(
 function optionsOf({ options }: Seeds): Hunt['options'] {
   return {
     sharedLocks: false,
+    local: false,
+    unawaited: false,
     keeping: false,
     latePushes: false,
     fullServers: false,

@@ -249,6 +249,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
     it(`${title} is sent again, whole, and its answer is the answer`, async () => {
       const { master, node, send } = environment();
       node.introductions.introduces(BATCH);
+      if (request.script !== undefined) node.introductions.introduces(request.script);
       master.knowsScripts = false;
       const notes = send(request);
       await settle();
@@ -256,6 +257,16 @@ describe('node: a script that the master does not know (rule 11)', () => {
       expect([notes.replies.length, notes.failures]).to.deep.equal([1, []]);
     });
   }
+
+  it('the first release carries the source: its process may end before a second round trip', async () => {
+    const { master, send } = environment();
+    const back = release(plainScope('a'), 'token');
+    send(back);
+    await settle();
+    send(back);
+    await settle();
+    expect(names(master)).to.deep.equal(['eval', 'evalsha']);
+  });
 
   it('the first extension carries the source, by each script: it may have no time for a second round trip', async () => {
     const { master, send } = environment();

@@ -97,6 +97,19 @@ for (const nodes of wide([1, 3], [3])) {
       expect(new Set(votes.map((vote) => tokenIn(vote)))).to.deep.equal(new Set([lease.token]));
     });
 
+    for (const count of [1, 40]) {
+      it(`process.exit() right after a release of ${count} that was not awaited: nothing is left`, async () => {
+        const names = Array.from({ length: count }, (_, i) => `left:${i}`);
+        const program = new Program('leave', masters.urls.join(), ...names);
+        programs.push(program);
+        const held = (): Promise<number[]> => Promise.all(hands.map((hand) => hand.exists(...names)));
+        await eventually(async () => (await held()).every((keys) => keys === count));
+        program.tell('leave');
+        expect(await program.ends()).to.equal(0);
+        await eventually(async () => (await held()).every((keys) => keys === 0)); // their ttl is ten minutes
+      });
+    }
+
     it('signalled twice: the second SIGTERM waits for nobody', async () => {
       const program = await serve('is deaf');
       program.process.kill('SIGTERM');

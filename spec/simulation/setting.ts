@@ -50,6 +50,8 @@ export interface SimulationOptions {
   readonly turns?: boolean;
   /** Whether calls of one client for one lock wait for each other, in the local line; drawn by default. */
   readonly local?: boolean;
+  /** Whether releases resolve before masters confirm them; drawn by default. */
+  readonly unawaited?: boolean;
   /** Whether read-write locks and semaphores are used beside exclusive ones; drawn by default. */
   readonly sharedLocks?: boolean;
   /** Whether clients also hold many renewed locks at a time; drawn by default. */
@@ -94,6 +96,8 @@ const SILENT_PUSHES = 0.15;
 const SILENCE = 0.1;
 /** The share of runs in which calls of one client wait for each other. */
 const SHARES_NAMES = 0.5;
+/** The share of runs in which releases are not awaited. */
+const LEAVES_EARLY = 0.25;
 /** The share of runs in which a minority of masters is wrong for good, if there can be one. */
 const HAS_WRONG = 0.1;
 const CLOCKS_TOGETHER: Clocks = { drift: 0, skewMs: 5, spreadMs: 5 };
@@ -109,6 +113,7 @@ export interface Setting {
   readonly takesTurns: boolean;
   readonly endsInSilence: boolean;
   readonly hasLatePushes: boolean;
+  readonly awaitRelease: boolean;
   readonly terms: WorkTerms;
   /** Undefined if there are only exclusive locks. */
   readonly sharedLocks: SharedTerms | undefined;
@@ -172,6 +177,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     takesTurns,
     endsInSilence: options.silence ?? (options.fair !== false && seeded.fork('silence').chance(SILENCE)),
     hasLatePushes: options.latePushes ?? seeded.fork('late pushes').chance(0.15),
+    awaitRelease: !(options.unawaited ?? seeded.fork('unawaited').chance(LEAVES_EARLY)),
     keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
     closing: isClosing ? { resources, lives: Math.ceil(calls / 2), maxTtlMs } : undefined,
     terms: { resources, calls, maxTtlMs, mixesFencing, inQueue, isCrowd, sharesNames },

@@ -65,13 +65,16 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   const seeded = new Seeded(`quorate ${seed}`);
   const setting = drawSetting(seeded, options);
   const checker = new Checker(world, { isBeyond: options.beyond !== undefined, amnesia: setting.amnesia });
-  const { nodes: servers, clients, clocks, guardMs, maxTtlMs } = setting;
+  const { nodes: servers, clients, clocks, guardMs, maxTtlMs, awaitRelease } = setting;
   const stage = new Stage(world, checker, seeded.fork('stage'), {
     servers,
     clients,
     drift: clocks.drift,
     skewMs: clocks.skewMs,
-    options: { ttlMs: maxTtlMs, restartGuardMs: guardMs, retry: { minDelayMs: 5, maxDelayMs: 100 } },
+    options: {
+      ...{ ttlMs: maxTtlMs, restartGuardMs: guardMs, awaitRelease },
+      retry: { minDelayMs: 5, maxDelayMs: 100 },
+    },
     breaksAt: options.breaksAt,
     hasLatePushes: setting.hasLatePushes,
   });

@@ -1,4 +1,4 @@
-/** What specs run as processes of their own: `node programs.ts NAME URLS …`. Each ends by itself, never by `exit`. */
+/** What specs run as processes of their own: `node programs.ts NAME URLS …`. Each but `leave` ends by itself, not by `exit`. */
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -119,6 +119,17 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     } else await redlock.using(resource, ends);
     clearInterval(alive);
     say('left');
+  },
+
+  /** Holds so many locks, releases them, and ends the process in the next statement. */
+  async leave() {
+    const [...names] = args;
+    const redlock = Redlock.connect(urls, { ttlMs: 600_000, waitMs: PATIENT.waitMs });
+    await redlock.ready();
+    const leases = await Promise.all(names.map((name) => redlock.acquire(name)));
+    await once(process.stdin, 'data'); // by now every master has given its vote
+    await Promise.all(leases.map((lease) => lease.release({ await: false })));
+    process.exit(0);
   },
 
   /** So many wait for one lock, each with a ticket of its own, and are served when it is their turn. */

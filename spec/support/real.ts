@@ -100,7 +100,7 @@ export class Program {
 
   constructor(name: string, ...args: readonly string[]) {
     this.process = spawn(process.execPath, ['--import', 'tsx', PROGRAMS, name, ...args], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['pipe', 'pipe', 'inherit'],
     });
     if (this.process.stdout === null) throw new Error('its output is a pipe');
     this.#connections = createInterface({ input: this.process.stdout });
@@ -127,6 +127,11 @@ export class Program {
   async ends(): Promise<number | string> {
     if (this.process.exitCode === null && this.process.signalCode === null) await once(this.process, 'close');
     return this.process.exitCode ?? this.process.signalCode ?? 'unknown';
+  }
+
+  /** It reads a line. */
+  tell(line: string): void {
+    this.process.stdin?.write(`${line}\n`);
   }
 
   kill(): void {

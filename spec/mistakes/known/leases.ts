@@ -41,6 +41,20 @@ export const LEASES: readonly Mistake[] = [
     noticedBy: { breaks: ['leftovers'], seeds: {}, world: { world: 'undo-2', schedule: 'usual' } },
   },
   {
+    name: 'a release that is not awaited resolves when it was put on a list',
+    why: 'who ends the process next leaves the lock behind',
+    patches: [
+      { in: 'Withdrawal.sendThen', find: 'this.#targets.filter(({ isHealthy }) => isHealthy)', replace: '' },
+    ],
+    noticedBy: { specs: ['spec/lease/unawaited-release.spec.ts'] },
+  },
+  {
+    name: 'the first release does not carry the source of its script',
+    why: 'its process may have ended when a master asks for it',
+    patches: [{ in: 'Request.mayBeLast', find: ' || WITHDRAWALS.has(this.operation.letter)', replace: '' }],
+    noticedBy: { specs: ['spec/node/node.spec.ts'] },
+  },
+  {
     name: 'lease: the end of validity is not watched while a renewal is under way',
     patches: [{ in: 'ATTEMPTS_WATCHED', find: '3', replace: '0' }],
     noticedBy: { specs: ['spec/quorum/renewal-batch.spec.ts'] },

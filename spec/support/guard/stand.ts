@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import type { BootstrapReport } from '../../../lib/coordinator/restart-guard.js';
 import type { Lease } from '../../../lib/lease/public.js';
-import type { AcquireOptions, BootstrapOptions, RedlockOptions } from '../../../lib/input/options.js';
+import type { AcquireOptions, RedlockOptions } from '../../../lib/input/options.js';
+import type { BootstrapOptions } from '../../../lib/input/lifecycle-options.js';
 import { quorumOf } from '../../../lib/protocol/quorum.js';
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Redlock } from '../../../lib/redlock.js';
