@@ -36,11 +36,11 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     this.#grant = grant;
     this.#nodeTimeoutMs = terms.nodeTimeoutMs;
     this.#fence = grant.fence;
-    const livesFromMs = sentAtMs(grant.validUntilMs, terms.ttlMs, parts.terms.driftFactor);
-    this.#sinceMs = grant.turn === 0 ? livesFromMs : parts.clock.earliest();
+    const nowMs = parts.clock.earliest();
+    this.#sinceMs = nowMs;
     if (terms.renew) {
-      const nowMs = parts.clock.earliest();
       // a lease that was handed over may have lived for a while
+      const livesFromMs = sentAtMs(grant.validUntilMs, terms.ttlMs, parts.terms.driftFactor);
       const firstAtMs = Math.max(nowMs, livesFromMs + terms.ttlMs * RENEW_AT);
       const bounds = { firstAtMs, untilMs: nowMs + terms.maxHoldMs };
       this.takeCare().renewal = new DueRenewal(this, bounds, { isWhole: grant.isWhole, nowMs });

@@ -103,6 +103,26 @@ describe('local lines: what is sent', () => {
   });
 });
 
+describe('local lines: a stay after a wait in the queue', () => {
+  it('begins with the grant, however long ago the look was that it came of', async () => {
+    const bench = fakeCluster(3, TERMS, { hasPushes: true });
+    const strangers = bench.other('other', ISOLATED).redlock;
+    const [first, second] = [await strangers.acquire('r'), strangers.acquire('r')];
+    await bench.time.advance(100);
+    void first.release();
+    const stranger = await second; // it waited, and hands over directly
+    const calls = [bench.redlock.acquire('r'), bench.redlock.acquire('r')] as const;
+    await bench.time.advance(1_000);
+    void stranger.release();
+    const head = await calls[0];
+    await bench.time.advance(STAY_MS - 1);
+    await head.release();
+    await (await calls[1]).release();
+    expect(bench.redlock.stats().counts).to.include({ acquired: 2, localHandOvers: 1 });
+    await bench.redlock.close();
+  });
+});
+
 describe('local lines: what a turn has', () => {
   it('a fencing token of its own, which the masters count as one block', async () => {
     const { holder, waiter, redlock, masters, time } = await pair();

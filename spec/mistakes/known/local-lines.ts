@@ -55,6 +55,18 @@ export const LOCAL_LINES: readonly Mistake[] = [
     noticedBy: { specs: [SPEC] },
   },
   {
+    name: 'local: a stay begins with the look that it came of',
+    why: 'who waited in the queue hands nothing on',
+    patches: [
+      {
+        in: 'Lease.constructor',
+        find: 'this.#sinceMs = nowMs;',
+        replace: 'this.#sinceMs = sentAtMs(grant.validUntilMs, terms.ttlMs, parts.terms.driftFactor);',
+      },
+    ],
+    noticedBy: { specs: [SPEC] },
+  },
+  {
     name: 'local: two turns have one fencing token',
     patches: [{ in: 'Grant.fence', find: 'this.#block + this.#turn', replace: 'this.#block' }],
     noticedBy: {
