@@ -146,6 +146,8 @@ export interface Plan {
   readonly contentionRounds: number;
   /** Contention before that is not counted. */
   readonly contentionWarmUpMs: number;
+  /** How long a mingle goes on before that: a service runs for hours, and its code is compiled by then. */
+  readonly mingleWarmUpMs: number;
   readonly crowds: readonly Crowd[];
   /** How often a lone client looks how long a round trip takes, before each crowd. */
   readonly probes: number;
@@ -185,8 +187,9 @@ const FULL: Plan = {
   faultRounds: 5,
   faultMs: 400,
   refusalRounds: 3,
-  mingleRounds: 5,
+  mingleRounds: 3,
   mingleMs: 2_000,
+  mingleWarmUpMs: 8_000,
   contentionRounds: 3,
   contentionWarmUpMs: 500,
   crowds: [crowd(2, 2_000), crowd(10, 2_000), crowd(50, 3_000), crowd(200, 8_000), ...ours([10, 50], 3_000)],
@@ -220,6 +223,7 @@ const QUICK: Plan = {
   refusalRounds: 1,
   mingleRounds: 1,
   mingleMs: 500,
+  mingleWarmUpMs: 1_000,
   contentionRounds: 1,
   contentionWarmUpMs: 200,
   crowds: [crowd(10, 500), ...ours([10], 500)],
@@ -263,6 +267,7 @@ const SMOKE: Plan = {
   warmUpMs: 30,
   faultMs: 30,
   mingleMs: 200,
+  mingleWarmUpMs: 200,
   contentionWarmUpMs: 100,
   crowds: [crowd(4, 300), ...ours([4], 300)],
   probes: 10,

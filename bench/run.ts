@@ -95,6 +95,7 @@ function isIn(scenario: ScenarioName, entry: Entry): boolean {
   if (isInSequence === true) return scenario === 'services' || scenario === 'sequential';
   if (scenario === 'renewal') return renews;
   if (scenario === 'services') return isQuick || isEqual === true;
+  if (scenario === 'hot') return isQuick; // rounds are long
   return scenario !== 'bursts' || (isQuick && kind !== 'peer');
 }
 
@@ -190,7 +191,7 @@ function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
       return 2 * (plan.refusalCapMs + plan.refusalRounds * 2_000);
     case 'hot':
       return (
-        contenders * plan.mingles.length * plan.mingleRounds * (plan.mingleMs + plan.contentionWarmUpMs + 500)
+        contenders * plan.mingles.length * plan.mingleRounds * (plan.mingleMs + plan.mingleWarmUpMs + 500)
       );
     case 'contention':
       return plan.crowds.reduce(

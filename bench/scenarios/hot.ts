@@ -67,12 +67,12 @@ async function measureRound(
   const masters = urlsOf(scene, QUORUM_OF);
   await using relays = delayMs === undefined ? undefined : await relaysTo(masters, delayMs);
   const urls = relays?.urls ?? masters;
-  const { mingleMs, contentionWarmUpMs } = scene.plan;
+  const { mingleMs, mingleWarmUpMs } = scene.plan;
   const workers = await Promise.all(
     Array.from({ length: PROCESSES }, (_, copy) => scene.team.worker(contender, copy)),
   );
   await Promise.all(workers.map((worker) => worker.order({ kind: 'open', session: SESSION, urls })));
-  const fromMs = monotonicMs() + 2 * contentionWarmUpMs;
+  const fromMs = monotonicMs() + mingleWarmUpMs;
   const untilMs = fromMs + mingleMs;
   // names of its own for each: what a contender leaves behind must not be in the way of the next one
   const prefix = `bench:mingle:${contender}:${lanes}:${names}:${round}`;

@@ -65,7 +65,7 @@ export const CLOCKS: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['settling'],
-      seeds: { from: 19, options: { keeping: true, favoured: ['server stopped'] } },
+      seeds: { from: 24, options: { keeping: true, favoured: ['server stopped'] } },
     },
   },
   {

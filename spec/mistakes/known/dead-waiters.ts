@@ -12,7 +12,7 @@ export const DEAD_WAITERS: readonly Mistake[] = [
         replace: 'rank === 0 && dueInMs <= pollInMs',
       },
     ],
-    noticedBy: { breaks: ['service'], seeds: { of: 'crashes' } },
+    noticedBy: { breaks: ['service'], seeds: { from: 4, of: 'crashes' } },
   },
   {
     name: 'crashes: dead places are never dropped',
@@ -35,7 +35,7 @@ export const DEAD_WAITERS: readonly Mistake[] = [
     patches: [
       { in: 'lookAgainMs', find: 'isRenewed ? pauseMs', replace: 'isRenewed || pauseMs > 0 ? 2 * pauseMs' },
     ],
-    noticedBy: { breaks: ['service'], seeds: { of: 'crashes', from: 10 } },
+    noticedBy: { breaks: ['service'], seeds: { of: 'crashes', from: 53 } },
   },
   {
     name: 'crashes: nobody is told of a reservation that ends before the vote that they know of',
@@ -47,7 +47,10 @@ export const DEAD_WAITERS: readonly Mistake[] = [
         replace: '',
       },
     ],
-    noticedBy: { breaks: ['service'], seeds: { of: 'crashes', options: { kind: 'mutex', deaf: 4 } } },
+    noticedBy: {
+      breaks: ['service'],
+      seeds: { from: 4, of: 'crashes', options: { kind: 'mutex', deaf: 4 } },
+    },
   },
   {
     name: 'dead waiters: only the first looks when the vote should be free',

@@ -170,7 +170,7 @@ export const ELECTIONS_AND_JOBS: readonly Mistake[] = [
         replace: 'local owns = holder and 1 or 0',
       },
     ],
-    noticedBy: { breaks: ['leader', 'ticks'], seeds: { of: 'coordination' } },
+    noticedBy: { breaks: ['leader', 'ticks'], seeds: { from: 12, of: 'coordination' } },
   },
   {
     name: 'long jobs: a record dies too early',

@@ -32,7 +32,7 @@ export const FENCES: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['token order', 'token uniqueness'],
-      seeds: { from: 575, options: { beyond: 'amnesia', favoured: ['server emptied', 'slow link'] } },
+      seeds: { from: 581, options: { beyond: 'amnesia', favoured: ['server emptied', 'slow link'] } },
     },
   },
   {
@@ -115,7 +115,7 @@ export const FENCES: readonly Mistake[] = [
         replace: 'if fence < now - BACK_US or fence > now + AHEAD_US then',
       },
     ],
-    noticedBy: { breaks: ['counter order'], seeds: { of: 'one master' } },
+    noticedBy: { breaks: ['counter order'], seeds: { from: 5, of: 'one master' } },
   },
   {
     name: 'fence: what is put to a master is accepted however far behind the clock',
@@ -139,7 +139,7 @@ export const FENCES: readonly Mistake[] = [
         replace: 'fence > highest and fence >= us - BACK_US and',
       },
     ],
-    noticedBy: { breaks: ['counter order'], seeds: { of: 'one master' } },
+    noticedBy: { breaks: ['counter order'], seeds: { from: 5, of: 'one master' } },
   },
   {
     name: 'fence: a master accepts what its counter is at',
@@ -151,7 +151,7 @@ export const FENCES: readonly Mistake[] = [
         replace: 'if fence >= highest and',
       },
     ],
-    noticedBy: { breaks: ['counter order'], seeds: { of: 'one master' } },
+    noticedBy: { breaks: ['counter order'], seeds: { from: 147, of: 'one master' } },
   },
   {
     name: 'fence: a proposal is kept for the next attempts',
@@ -210,7 +210,7 @@ export const FENCES: readonly Mistake[] = [
         replace: 'ms = life + 0',
       },
     ],
-    noticedBy: { breaks: ['counter order'], seeds: { of: 'one master', from: 10 } },
+    noticedBy: { breaks: ['counter order'], seeds: { of: 'one master', from: 13 } },
   },
   {
     name: 'fence: counters live for less than BACK and AHEAD',
@@ -241,7 +241,7 @@ export const FENCES: readonly Mistake[] = [
     noticedBy: {
       breaks: ['counter order', 'token order', 'token uniqueness'],
       seeds: {
-        from: 538,
+        from: 541,
         options: { beyond: 'restarts', favoured: ['server crash', 'slow link', 'partition'] },
       },
     },
@@ -250,7 +250,7 @@ export const FENCES: readonly Mistake[] = [
     name: 'fence: masters vote too soon after a loss, seen at one of them',
     why: 'half of what is needed is not enough',
     patches: [{ in: 'pauseAfterLossMs', find: 'NEAR_MS + 1', replace: 'NEAR_MS / 2' }],
-    noticedBy: { breaks: ['counter order'], seeds: { of: 'one master' } },
+    noticedBy: { breaks: ['counter order'], seeds: { from: 4, of: 'one master' } },
   },
   {
     name: 'the highest counter taken without acceptance',

@@ -8,7 +8,7 @@ export const HAND_OFF: readonly Mistake[] = [
     patches: [{ in: 'directVote', find: 'validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor),', replace: '' }],
     noticedBy: {
       breaks: ['votes', 'exclusion'],
-      seeds: { from: 30, options: { latePushes: true, favoured: ['client paused', 'slow link'] } },
+      seeds: { from: 40, options: { latePushes: true, favoured: ['client paused', 'slow link'] } },
     },
   },
   {
@@ -30,7 +30,7 @@ export const HAND_OFF: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['votes', 'exclusion'],
-      seeds: { from: 135, options: { favoured: ['client paused', 'slow link'] } },
+      seeds: { from: 305, options: { favoured: ['client paused', 'slow link'] } },
     },
   },
   {

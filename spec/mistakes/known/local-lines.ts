@@ -108,13 +108,13 @@ export const LOCAL_LINES: readonly Mistake[] = [
   },
   {
     name: 'local: the second release of an earlier turn frees the lock under the next one',
-    patches: [{ in: 'Lease.release', find: 'if (this.isHeld) {', replace: 'if (!this.isLost) {' }],
+    patches: [{ in: 'Lease.release', find: 'if (!this.isHeld) return', replace: 'if (this.isLost) return' }],
     noticedBy: { specs: [SPEC] },
   },
   {
     name: 'local: a late vote is undone, though the next turn counts it',
     patches: [{ in: 'Grant.handOn', find: 'this.#turn++;', replace: "this.#turn++; this.#state = 'ended';" }],
-    noticedBy: { breaks: ['votes', 'exclusion', 'progress'], seeds: { options: { local: true } } },
+    noticedBy: { breaks: ['votes', 'exclusion', 'progress'], seeds: { from: 23, options: { local: true } } },
   },
   {
     name: 'local: a stay has no end while somebody waits',

@@ -206,6 +206,9 @@ export const ONE_QUEUE: readonly Mistake[] = [
     name: 'let in: a look hands over directly to those in front of it',
     why: 'they did not look as the lock became free: each that has died costs its ttl',
     patches: [{ in: 'lua:choose', find: 'isFront = isFront and token ~= self', replace: 'isFront = false' }],
-    noticedBy: { breaks: ['service'], seeds: { of: 'crashes', options: { kind: 'write', deaf: 4 } } },
+    noticedBy: {
+      breaks: ['service'],
+      seeds: { from: 6, of: 'crashes', options: { kind: 'write', deaf: 4 } },
+    },
   },
 ];

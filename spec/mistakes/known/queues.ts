@@ -63,7 +63,7 @@ export const LINES: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['progress', 'fairness'],
-      seeds: { from: 31, options: { crowd: true, turns: true, nodes: 3, clients: 4 } },
+      seeds: { from: 34, options: { crowd: true, turns: true, nodes: 3, clients: 4 } },
     },
   },
   {
@@ -139,7 +139,7 @@ export const LINES: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['progress', 'fairness'],
-      seeds: { from: 9, options: { crowd: true, turns: true, calls: 2, nodes: 2, clients: 4 } },
+      seeds: { from: 15, options: { crowd: true, turns: true, calls: 2, nodes: 2, clients: 4 } },
     },
   },
   {
@@ -155,7 +155,7 @@ export const LINES: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['fairness'],
-      seeds: { from: 8, options: { crowd: true, nodes: 3, clients: 4, breaksAt: 'yield' } },
+      seeds: { from: 17, options: { crowd: true, nodes: 3, clients: 4, breaksAt: 'yield' } },
     },
   },
   {
@@ -192,7 +192,7 @@ export const LINES: readonly Mistake[] = [
     name: 'in the queue: a claim leaves its place behind',
     why: 'where the lock was not handed to it, the master does so when the lease is over, and nobody else gets it',
     patches: [{ in: 'claimQueued', find: 'QUEUED_CLAIM', replace: 'SCRIPTED_CLAIM' }],
-    noticedBy: { breaks: ['votes'], seeds: { from: 107 } },
+    noticedBy: { breaks: ['votes'], seeds: { from: 118 } },
   },
   {
     name: 'in the queue: a claim leaves its place behind where an extension has set the key',

@@ -30,7 +30,7 @@ export const SHARED_LOCKS: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['permits'],
-      seeds: { from: 465, options: { sharedLocks: true, favoured: ['slow link', 'connection cut'] } },
+      seeds: { from: 469, options: { sharedLocks: true, favoured: ['slow link', 'connection cut'] } },
     },
   },
   {
@@ -45,7 +45,7 @@ export const SHARED_LOCKS: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['permits', 'progress'],
-      seeds: { from: 15, options: { sharedLocks: true, clients: 4 } },
+      seeds: { from: 37, options: { sharedLocks: true, clients: 4 } },
     },
   },
   {

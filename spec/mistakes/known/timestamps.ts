@@ -55,7 +55,7 @@ export const TIMESTAMPS: readonly Mistake[] = [
     name: "timestamp: all up to an unanswered extension is one's own",
     why: "another's lock that was taken in between is deleted by a late release",
     patches: [{ in: 'ownRange', find: 'Math.min(own.to + off, last)', replace: 'own.to + off' }],
-    noticedBy: { breaks: ['exclusion'], seeds: { of: 'timestamps', from: 225, options: { heldBack: true } } },
+    noticedBy: { breaks: ['exclusion'], seeds: { of: 'timestamps', from: 229, options: { heldBack: true } } },
   },
   {
     name: 'script timestamp claim: whatever is there has run out',
@@ -91,6 +91,6 @@ export const TIMESTAMPS: readonly Mistake[] = [
         replace: 'if instant < 0 then',
       },
     ],
-    noticedBy: { breaks: ['exclusion'], seeds: { of: 'timestamps' } },
+    noticedBy: { breaks: ['exclusion'], seeds: { from: 6, of: 'timestamps' } },
   },
 ];

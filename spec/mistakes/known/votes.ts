@@ -192,7 +192,7 @@ export const VOTES: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['orphan'],
-      seeds: { from: 50, options: { favoured: ['server stopped', 'scripts flushed'] } },
+      seeds: { from: 200, options: { favoured: ['server stopped', 'scripts flushed'] } },
     },
   },
   {
