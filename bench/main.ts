@@ -17,6 +17,7 @@ const OTHERS: Readonly<Record<string, () => Promise<unknown>>> = {
   '--against': () => import('./against/main.js'),
   '--readers': () => import('./readers.js'),
   '--scripts': () => import('./scripts/main.js'),
+  '--waiters': () => import('./waiters.js'),
 };
 
 async function main(): Promise<void> {

@@ -237,6 +237,7 @@ describe('redlock.options: what is in force', () => {
         retry: { minDelayMs: 1, maxDelayMs: 2 },
       },
       ...{ driftFactor: 0.5, keyPrefix: 'app:', restartGuardMs: 60_000, maxWaiters: 7 },
+      awaitRelease: false,
     };
     const { options } = fakeCluster(3, given).redlock;
     expect(options).to.deep.equal(given);

@@ -1,7 +1,7 @@
 /** How a call takes part in the local line of its lock: as the head, behind others, or not at all. */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
-import type { RedlockError } from '../runtime/errors.js';
+import { type RedlockError, withoutFrames } from '../runtime/errors.js';
 import { type CallContext, cancelledError, localError, unwaitedError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import { quorumOf } from '../protocol/quorum.js';
@@ -28,6 +28,11 @@ export function acquire(
   return new LocalWait(parts, terms, cancellation, line).run();
 }
 
+interface Settlers {
+  readonly resolve: (grant: Grant | Promise<Grant>) => void;
+  readonly reject: (error: RedlockError) => void;
+}
+
 /** A call behind the head or the holder. Its attempts begin when it is the head. */
 class LocalWait implements LocalWaiter {
   previous: LocalWaiter | undefined;
@@ -38,7 +43,8 @@ class LocalWait implements LocalWaiter {
   readonly #line: LocalLine;
   readonly #joinedAtMs: number;
   #timer: Timer | undefined;
-  #resolve: ((grant: Grant | Promise<Grant>) => void) | undefined;
+  /** Undefined once its wait is over. */
+  #settlers: Settlers | undefined;
 
   constructor(parts: CoordinatorParts, terms: AcquisitionTerms, cancellation: Cancellation, line: LocalLine) {
     this.#parts = parts;
@@ -53,8 +59,8 @@ class LocalWait implements LocalWaiter {
     const { observer, waitMs } = this.#terms;
     if (!waiters.admits()) return Promise.reject(unwaitedError(this.#error, waiters.count));
     observer?.waits(0);
-    return new Promise((resolve) => {
-      this.#resolve = resolve;
+    return new Promise((resolve, reject) => {
+      this.#settlers = { resolve, reject };
       this.#timer = timers.wait(waitMs, this.#end);
       this.#line.join(this);
       this.#cancellation.listen(this.#end);
@@ -77,27 +83,28 @@ class LocalWait implements LocalWaiter {
   onTurn(grant: Grant): void {
     this.#parts.waiters.leave();
     this.#terms.observer?.granted(0, NOBODY_ASKED, grant.fence);
-    this.#settle(grant);
+    this.#over()?.resolve(grant);
   }
 
   onHead(): void {
     this.#line.joinedAtMs = this.#joinedAtMs;
     const head = new Acquisition(this.#parts, this.#terms, this.#cancellation, this.#line);
-    this.#settle(head.run(this.looksAtOnce));
+    this.#over()?.resolve(head.run(this.looksAtOnce));
   }
 
   /** The time is up, or the call was cancelled; no effect once its wait is over, as in the turn in which it got the lock. */
   readonly #end = (): void => {
-    if (this.#resolve === undefined) return;
+    if (this.#settlers === undefined) return;
     this.#line.leave(this);
     this.#parts.waiters.leave();
-    this.#settle(Promise.reject(this.#error));
+    this.#over()?.reject(withoutFrames(() => this.#error));
   };
 
-  #settle(end: Grant | Promise<Grant>): void {
+  #over(): Settlers | undefined {
+    const settlers = this.#settlers;
+    this.#settlers = undefined;
     this.#timer?.cancel();
-    this.#resolve?.(end);
-    this.#resolve = undefined;
+    return settlers;
   }
 
   get #error(): RedlockError {
@@ -109,7 +116,7 @@ class LocalWait implements LocalWaiter {
   }
 
   get #context(): CallContext {
-    const elapsedMs = Math.round(this.#parts.clock.now() - this.#joinedAtMs);
+    const elapsedMs = Math.round(this.#parts.clock.inTurn() - this.#joinedAtMs);
     return { resources: this.#terms.resources, attempts: 0, elapsedMs };
   }
 }

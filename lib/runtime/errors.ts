@@ -180,7 +180,6 @@ export class RedlockError extends Error {
     this.elapsedMs = details.elapsedMs ?? 0;
     this.tally = details.tally ?? [];
     this.remainingMs = details.remainingMs;
-    Object.defineProperty(this, BRAND, { value: true });
   }
 
   /** Gives all fields for `JSON.stringify`, with the message and the messages of the causes. */
@@ -206,6 +205,8 @@ export class RedlockError extends Error {
     return RedlockError.is(error);
   }
 }
+
+Object.defineProperty(RedlockError.prototype, BRAND, { value: true });
 
 /** Texts follow each other in a log. */
 function asSentence(text: string): string {
@@ -239,6 +240,20 @@ export async function nullIfTaken<T>(acquired: Promise<T>): Promise<T | null> {
   } catch (error) {
     if (RedlockError.is(error) && error.code === 'LOCK_TAKEN') return null;
     throw error;
+  }
+}
+
+/**
+ * Makes an error in the callback of a timer or a signal. Its frames would show none of the caller's code, and for many waits that
+ * end at the same time, to collect them would take longer than all the rest.
+ */
+export function withoutFrames(make: () => RedlockError): RedlockError {
+  const { stackTraceLimit } = Error;
+  const isSet = Reflect.set(Error, 'stackTraceLimit', 0); // it is read-only under --frozen-intrinsics
+  try {
+    return make();
+  } finally {
+    if (isSet) Error.stackTraceLimit = stackTraceLimit;
   }
 }
 

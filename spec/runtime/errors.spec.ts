@@ -1,7 +1,13 @@
 import { inspect } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { invalidArgument, type NodeOutcome, RedlockError, show } from '../../lib/runtime/errors.js';
+import {
+  invalidArgument,
+  type NodeOutcome,
+  RedlockError,
+  show,
+  withoutFrames,
+} from '../../lib/runtime/errors.js';
 import type * as errors from '../../lib/runtime/errors.js';
 
 /** The same module once more, as a second copy in node_modules or in another format is. */
@@ -167,12 +173,21 @@ describe('RedlockError', () => {
     }
   });
 
+  it('without frames: made by a timer or a signal; errors that are made later have theirs', () => {
+    const bare = withoutFrames(() => new RedlockError('ABORTED', 'aborted'));
+    expect(bare.stack).to.equal('RedlockError: aborted.');
+    expect(new RedlockError('ABORTED', 'aborted').stack).to.contain('errors.spec');
+    const failing = (): RedlockError => {
+      throw new TypeError('no error');
+    };
+    expect(() => withoutFrames(failing)).to.throw('no error');
+    expect(new Error('x').stack).to.contain('errors.spec');
+  });
+
   it('the brand shows neither in JSON nor in logs', () => {
     const error = new RedlockError('CLOSED', 'closed');
     expect(Object.keys(error)).to.not.include('Symbol(quorate.RedlockError)');
-    expect(Object.getOwnPropertyDescriptor(error, Symbol.for('quorate.RedlockError'))?.enumerable).to.equal(
-      false,
-    );
+    expect(Object.getOwnPropertySymbols(error)).to.deep.equal([]);
     expect(inspect(error)).to.not.contain('Symbol(');
   });
 });

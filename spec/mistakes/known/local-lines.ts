@@ -51,7 +51,7 @@ export const LOCAL_LINES: readonly Mistake[] = [
   {
     name: 'local: a call that is cancelled as it gets the lock stops waiting twice',
     why: 'each time, `maxWaiters` lets one more wait, for good',
-    patches: [{ in: 'LocalWait.#end', find: 'if (this.#resolve === undefined) return;', replace: '' }],
+    patches: [{ in: 'LocalWait.#end', find: 'if (this.#settlers === undefined) return;', replace: '' }],
     noticedBy: { specs: [SPEC] },
   },
   {
