@@ -189,6 +189,17 @@ export const LINES: readonly Mistake[] = [
     },
   },
   {
+    name: 'in the queue: the turn lives no longer than the vote, though others wait',
+    why: 'the queue has no turn then, and a release hands over to nobody',
+    patches: [{ in: 'lua:handOver', find: 'own.isLast = not second', replace: 'own.isLast = true' }],
+    noticedBy: { specs: ['spec/protocol/lua/direct-scripts.spec.ts'] },
+  },
+  {
+    name: 'in the queue: who joins is the only one, though others wait',
+    patches: [{ in: 'lua:queue', find: 'left = size == 0 and 0 or nil', replace: 'left = 0' }],
+    noticedBy: { specs: ['spec/protocol/lua/queue-scripts.spec.ts'] },
+  },
+  {
     name: 'in the queue: a claim leaves its place behind',
     why: 'where the lock was not handed to it, the master does so when the lease is over, and nobody else gets it',
     patches: [{ in: 'claimQueued', find: 'QUEUED_CLAIM', replace: 'SCRIPTED_CLAIM' }],

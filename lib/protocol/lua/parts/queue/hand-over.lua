@@ -19,6 +19,7 @@ local function give(own, token, ticket, self)
     return receivers, serial
   end
   local ending = math.floor(clockOf(own) / 1000) + ttl
+  if own.isLast then own.left = 0 end -- the turn need not outlive a queue
   redis.call('SET', KEYS[own.l], withMark(token), 'PXAT', int(ending))
   turnTo(own, token, ticket, serial, ttl)
   local span = ending - math.ceil(at / 1000)
@@ -33,17 +34,23 @@ end
 -- nothing and true if it dropped as many as one call may. If nobody waits, it deletes the looks as well: a claim from the
 -- queue leaves its own behind.
 local function handOver(own, self)
-  local token, ticket = headOf(own)
+  local token, ticket, second, secondTicket = headOf(own)
   if token then
+    own.isLast = not second
     local winner, receivers, serial, isMore = alive(own, give, token, ticket, self)
     if winner and winner == self then return winner end
     if receivers then
       redis.call('ZREM', KEYS[own.q], winner)
-      tellHead(own, self)
+      if winner == token then
+        tellNext(own, self, second, secondTicket)
+      else
+        tellHead(own, self)
+      end
       if own.isReserved and not self then tellMore(own) end
       return winner, serial
     end
     if winner or isMore then
+      own.left = nil
       setTurn(own, '0||', 0)
       return nil, isMore
     end

@@ -5,6 +5,9 @@
 --   proposal         the fencing token that the caller proposes, as a string
 --   text             the turn, if it is known ('' for none)
 --   us               the master's clock, once it was read
+--   left             how long the queue lives, in ms, once it is known; 0 where nobody waits
+--   isAlone          the waiter that looks is the only one
+--   isLast           who is handed the lock was the only one
 --   isReserved       a vote was reserved for a waiter
 --   info             what the server says of itself, once it was asked
 --
@@ -51,10 +54,10 @@ local function clockOf(own)
   return own.us
 end
 
--- The first waiter, and its ticket.
+-- The first waiter, and its ticket; then those of the second.
 local function headOf(own)
-  local found = redis.call('ZRANGE', KEYS[own.q], 0, 0, 'WITHSCORES')
-  return found[1], tonumber(found[2])
+  local found = redis.call('ZRANGE', KEYS[own.q], 0, 1, 'WITHSCORES')
+  return found[1], tonumber(found[2]), found[3], tonumber(found[4])
 end
 
 local function lookOf(own, token)

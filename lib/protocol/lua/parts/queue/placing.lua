@@ -22,5 +22,5 @@ local function takePlace(own)
 end
 
 local function rankOf(own)
-  return redis.call('ZRANK', KEYS[own.q], own.token)
+  return own.isAlone and 0 or redis.call('ZRANK', KEYS[own.q], own.token)
 end

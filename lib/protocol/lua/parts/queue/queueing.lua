@@ -48,7 +48,8 @@ end
 -- `place` is `ticket|life|sent`. Returns the reply of a look.
 local function queue(k, token, place, ttl, life, proposal, period)
   local owner, text = redis.pcall('GET', KEYS[k]), redis.pcall('GET', KEYS[k + 2])
-  for _, reply in ipairs({owner, text, redis.pcall('ZCARD', KEYS[k + 1])}) do
+  local size = redis.pcall('ZCARD', KEYS[k + 1])
+  for _, reply in ipairs({owner, text, size}) do
     if type(reply) == 'table' then
       if string.find(reply.err, 'WRONGTYPE', 1, true) then return {2, 0, 0} end
       return reply
@@ -58,7 +59,7 @@ local function queue(k, token, place, ttl, life, proposal, period)
   local own = {
     l = k, q = k + 1, t = k + 2, m = k + 3, c = k + 4, proposal = proposal, text = text or '',
     token = token, ticket = tonumber(ticket), keep = tonumber(keep), sent = sent,
-    ttl = ttl, life = life, period = period
+    ttl = ttl, life = life, period = period, left = size == 0 and 0 or nil
   }
   local us = clockOf(own)
   if owner == token then return {1, tonumber((turnOf(own))) or us, us} end

@@ -6,9 +6,12 @@ local function tellFirst(own, token, _, self)
   return token == self and 1 or receivers, true
 end
 
+local function tellNext(own, self, next, ticket)
+  if next then alive(own, tellFirst, next, ticket, self) end
+end
+
 local function tellHead(own, self)
-  local first, ticket = headOf(own)
-  if first then alive(own, tellFirst, first, ticket, self) end
+  tellNext(own, self, headOf(own))
 end
 
 -- A reserved vote may expire sooner than the vote that the waiters know of. The first waiter has been notified. If it has not

@@ -10,7 +10,8 @@ end
 -- It lives for `life` ms, and never shorter than the queue.
 local function setTurn(own, new, life)
   own.text = new
-  redis.call('SET', KEYS[own.t], new, 'PX', int(math.max(life, RESERVE_MS, redis.call('PTTL', KEYS[own.q]))))
+  local left = own.left or redis.call('PTTL', KEYS[own.q])
+  redis.call('SET', KEYS[own.t], new, 'PX', int(math.max(life, RESERVE_MS, left)))
 end
 
 local function turnTo(own, token, ticket, serial, life)
