@@ -1,9 +1,10 @@
 /**
- * `npm run mistakes [-- part of a name | --changed | --ci] [--timeline]`: builds known mistakes into the code, one at a time; what
- * each names must notice it. Exits with 1 when something does not, or when a patch does not find its place.
+ * `npm run mistakes [-- part of a name | --changed | --ci [--part N]] [--timeline]`: builds known mistakes into the code, one at a
+ * time; what each names must notice it. Exits with 1 when something does not, or when a patch does not find its place.
  *
  *   --changed            those of files that were changed since the branch left main, and of specs that were
- *   --ci                 all that small worlds or, else, seeds notice; of those that specs notice, what --changed tries
+ *   --ci                 a third of all that small worlds or, else, seeds notice, another one each time; and what --changed tries
+ *   --part N             … of these, the N-th third: 1, 2 or 3
  *   --timeline           with the history of the seed that shows it
  *   --in WORLD [--k N]   looks for a schedule of that small world that shows it
  */
@@ -20,6 +21,7 @@ import { runSpecs } from './spec-runs.js';
 import { type Terms, type Trial, trialsOf } from './trials.js';
 
 const NAME_COLUMN = 76;
+const PARTS = 3;
 /** Some specs wait more than they work. */
 const limit = pLimit(availableParallelism() + 1);
 
@@ -28,6 +30,7 @@ async function main(): Promise<number> {
     options: {
       changed: { type: 'boolean' },
       ci: { type: 'boolean' },
+      part: { type: 'string' },
       timeline: { type: 'boolean' },
       in: { type: 'string' },
       k: { type: 'string' },
@@ -42,11 +45,21 @@ async function main(): Promise<number> {
     return 0;
   }
   const changed = values.changed === true || values.ci === true ? changedOf(named) : named;
-  const bySeeds = values.ci === true ? named : changed;
+  const bySeeds = values.ci === true ? [...changed, ...partOf(named, values.part)] : changed;
   return tryAll({
     ...{ bySeeds, bySpecs: changed },
     ...{ isBrief: values.ci === true, showsHistory: values.timeline === true },
   });
+}
+
+/** A third of them. @param part  which one; by default, one at random */
+function partOf(
+  mistakes: readonly Mistake[],
+  part = String(1 + Math.floor(Math.random() * PARTS)),
+): readonly Mistake[] {
+  if (!/^[1-3]$/.test(part)) throw new Error(`--part must be 1, 2 or 3; got ${JSON.stringify(part)}`);
+  console.log(`part ${part} of ${PARTS}: --ci --part ${part}`);
+  return mistakes.filter((_, i) => i % PARTS === Number(part) % PARTS);
 }
 
 function changedOf(mistakes: readonly Mistake[]): readonly Mistake[] {
