@@ -26,8 +26,8 @@ export interface Terms {
 
 /** A seed must show it within this. */
 const LIMIT = { seeds: 6_000, limitMs: 120_000 };
-/** A schedule takes a second of a core, of which there may be few: what has not answered by then hangs. */
-const SCHEDULE_MS = 600_000;
+/** A schedule takes a second of a core: what has taken more than this hangs. */
+const SCHEDULE_MS = 120_000;
 
 /** @throws if a patch does not belong in exactly one place */
 export async function trialsOf(mistake: Mistake, terms: Terms): Promise<Trial[]> {

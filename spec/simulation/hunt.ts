@@ -3,6 +3,7 @@
  * built in.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { bundle } from '../mistakes/bundle.js';
 import type { Patch, SeedOptions, Simulated } from '../mistakes/mistake.js';
@@ -100,19 +101,36 @@ export function compile(name: string, patches: readonly Patch[]): Promise<string
   return bundle({ name, patches, program: PROGRAM });
 }
 
-/** Runs it. If it does not answer in four times its time, it hangs, which is reported as a crash. */
+/** Runs it. If it takes twice its time of a core, it hangs, which is reported as a crash. */
 export function hunt(bundle: string, task: Hunt): Promise<Quarry> {
   const none = { seed: undefined, violation: undefined, seedsRun: 0, events: 0, broken: 0 };
-  return ask(bundle, task, none, 4 * task.limitMs + 10_000);
+  return ask(bundle, task, none, 2 * task.limitMs + 10_000);
 }
 
-/** Goes through a small world. If that takes longer than this, it hangs, which is reported as a crash. */
+/** Goes through a small world. If that takes more of a core than this, it hangs, which is reported as a crash. */
 export function huntSmall(
   bundle: string,
   task: Search,
   limitMs: number,
 ): Promise<Finding & { readonly crash: string | undefined }> {
   return ask(bundle, { search: task }, nothing(), limitMs);
+}
+
+/** A process that takes no time of a core for so long waits for what never comes; one that gives way to others takes some. */
+const QUIET_MS = 120_000;
+const LOOK_MS = 2_000;
+/** `/proc` counts in steps of 10 ms. */
+const TICK_MS = 10;
+
+/** The time of a core that a process has taken; where that cannot be seen, a clock. */
+function cpuMsOf({ pid }: ChildProcessWithoutNullStreams): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' '); // from the third on: its name may have spaces
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    return performance.now();
+  }
 }
 
 let childrenMs = 0;
@@ -165,13 +183,19 @@ function answerOf(
   return new Promise((resolve) => {
     let [said, wailed] = ['', ''];
     const end = (line?: string): void => {
-      clearTimeout(timer);
+      clearInterval(timer);
       for (const stream of [child.stdout, child.stderr]) stream.removeAllListeners('data');
       child.removeAllListeners('close');
       keepsAlive(child, false);
       resolve({ wailed, ...(line !== undefined && { line }) });
     };
-    const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
+    const firstMs = cpuMsOf(child);
+    let last = { cpuMs: firstMs, atMs: performance.now() };
+    const timer = setInterval(() => {
+      const now = { cpuMs: cpuMsOf(child), atMs: performance.now() };
+      if (now.cpuMs > last.cpuMs) last = now;
+      if (now.cpuMs - firstMs > limitMs || now.atMs - last.atMs > QUIET_MS) child.kill('SIGKILL');
+    }, LOOK_MS);
     keepsAlive(child, true);
     child.on('close', () => end());
     child.stderr.on('data', (chunk: Buffer) => (wailed += chunk.toString()));
