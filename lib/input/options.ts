@@ -79,10 +79,7 @@ export type HandOver = 'direct' | 'reserve';
 
 /** Options of `new Redlock` and `Redlock.connect`. */
 export interface RedlockOptions extends SharedOptions {
-  /**
-   * Whether `release` and `using` wait until a quorum of masters has confirmed the release, unless a call says otherwise:
-   * see `ReleaseOptions`. @default true
-   */
+  /** Whether releases are awaited, unless a call says otherwise: see `ReleaseOptions`. @default true */
   readonly awaitRelease?: boolean | undefined;
   /**
    * How far the clocks of masters and clients may run apart, as a share of the ttl; 2 ms are added. From 0 to less than 1.
@@ -136,7 +133,7 @@ export interface LossOptions {
 
 /** Options of `using` in addition to those of `acquire`. */
 export interface RoutineOptions extends LossOptions {
-  /** Whether the call waits until its release was confirmed: see `ReleaseOptions`. @default the instance's `awaitRelease` */
+  /** Whether the release is awaited: see `ReleaseOptions`. @default the instance's `awaitRelease` */
   readonly awaitRelease?: boolean | undefined;
 }
 
@@ -147,8 +144,8 @@ export interface UsingOptions extends AcquireOptions, RoutineOptions {}
 export interface ReleaseOptions {
   /**
    * Whether the call waits until a quorum of masters has confirmed. If not, it resolves once the request was written to the
-   * sockets of all masters that answer: the rest goes on in the background, and `close` waits for it. What this process sends
-   * next comes behind it. Another process may be refused for one more round trip. @default the instance's `awaitRelease`
+   * sockets of all masters that answer; the rest goes on in the background. Other processes may be refused for one more round
+   * trip. @default the instance's `awaitRelease`
    */
   readonly await?: boolean | undefined;
 }
@@ -233,7 +230,7 @@ export interface ResolvedOptions {
   readonly keyPrefix: string;
   /** How many calls may wait for a lock at a time; `Infinity` for no bound. */
   readonly maxWaiters: number;
-  /** Whether releases wait until a quorum has confirmed. */
+  /** Whether releases are awaited. */
   readonly awaitRelease: boolean;
   /** How long a master that may have lost data abstains. Milliseconds; 0 for no guard. */
   readonly restartGuardMs: number;

@@ -51,11 +51,7 @@ export interface AnyLease {
    */
   extend(ttlMs?: number): Promise<void>;
 
-  /**
-   * Ends the lease and frees the lock. Rejects for no reason but bad options. A second call does nothing.
-   *
-   * @throws RedlockError `INVALID_ARGUMENT`
-   */
+  /** Ends the lease and frees the lock. A second call does nothing. @throws RedlockError `INVALID_ARGUMENT`, nothing else */
   release(options?: ReleaseOptions): Promise<void>;
 
   /** Like `release()`, at the end of an `await using` block. */
@@ -93,10 +89,9 @@ export interface Lease extends AnyLease {
   /**
    * Ends the lease and frees the lock. Resolves when a quorum of masters has confirmed, or every master has answered or timed
    * out; with `await: false`, when the request was written to the sockets of all masters that answer. Unconfirmed releases are
-   * retried in the background until the ttl has passed. Rejects for no reason but bad options. A second call does nothing, and
-   * resolves when a quorum has confirmed.
+   * retried in the background until the ttl has passed. A second call sends nothing, and resolves when a quorum has confirmed.
    *
-   * @throws RedlockError `INVALID_ARGUMENT`
+   * @throws RedlockError `INVALID_ARGUMENT`, nothing else
    */
   release(options?: ReleaseOptions): Promise<void>;
 
@@ -142,10 +137,9 @@ export interface ReentrantLease extends AnyLease {
   extend(ttlMs?: number): Promise<void>;
 
   /**
-   * Ends this entry; the exit of the last entry releases the lock. Rejects for no reason but bad options. A second call does
-   * nothing.
+   * Ends this entry; the exit of the last entry releases the lock. A second call does nothing.
    *
-   * @throws RedlockError `INVALID_ARGUMENT`
+   * @throws RedlockError `INVALID_ARGUMENT`, nothing else
    */
   release(options?: ReleaseOptions): Promise<void>;
 }
