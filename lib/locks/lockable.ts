@@ -74,8 +74,8 @@ export interface PlainMutexOptions extends MutexOptions {
 }
 
 /**
- * Options of a reader's `acquire`; `using` takes `onLoss` and `awaitRelease` as well. There is no `fencing`: readers have no fencing token, since
- * among several holders no token is the latest. There is no `localTurns`: no shared lock has a local line.
+ * Options of a reader's `acquire`; `using` takes `onLoss` and `awaitRelease` as well. There is no `fencing`: readers have no
+ * fencing token, since among several holders no token is the latest. There is no `localTurns`: no shared lock has a local line.
  */
 export type ReadOptions = Omit<AcquireOptions, 'fencing' | 'localTurns'>;
 /** Options of a reader's `tryAcquire`. */
