@@ -38,17 +38,22 @@ export class Worker {
   #lastId = 0;
   #ended: string | undefined;
 
-  constructor(name: ContenderName, file: string, onUncaught: (what: string) => void) {
+  constructor(
+    name: ContenderName,
+    file: string,
+    onUncaught: (what: string) => void,
+    flags: readonly string[] = [],
+  ) {
     this.name = name;
     this.#onUncaught = onUncaught;
-    this.#child = fork(file, [name], { execArgv: ['--expose-gc', '--enable-source-maps'] });
+    this.#child = fork(file, [name], { execArgv: ['--expose-gc', '--enable-source-maps', ...flags] });
     this.#child.on('message', (reply: Reply) => this.#settle(reply));
     this.#child.on('exit', (code, signal) => this.#end(`its process ended (${signal ?? code})`));
     this.#child.on('error', (error) => this.#end(error.message));
   }
 
-  static async start(name: ContenderName, file: string, onUncaught: (what: string) => void): Promise<Worker> {
-    const worker = new Worker(name, file, onUncaught);
+  static async start(...given: ConstructorParameters<typeof Worker>): Promise<Worker> {
+    const worker = new Worker(...given);
     await worker.#answer(0, {});
     return worker;
   }
@@ -119,13 +124,22 @@ export class Worker {
 export class Team {
   readonly #file: string;
   readonly #onUncaught: (name: ContenderName, what: string) => void;
+  readonly #flags: readonly string[];
   readonly #workers = new Map<string, Worker>();
   readonly #sessions = new WeakMap<Worker, Set<string>>();
 
-  /** @param onUncaught is told of rejections and exceptions that nobody caught */
-  constructor(file: string, onUncaught: (name: ContenderName, what: string) => void) {
+  /**
+   * @param onUncaught is told of rejections and exceptions that nobody caught
+   * @param flags of Node, for each worker
+   */
+  constructor(
+    file: string,
+    onUncaught: (name: ContenderName, what: string) => void,
+    flags: readonly string[] = [],
+  ) {
     this.#file = file;
     this.#onUncaught = onUncaught;
+    this.#flags = flags;
   }
 
   /** @param copy tells several processes of one contender apart */
@@ -133,7 +147,7 @@ export class Team {
     const key = `${name}/${copy}`;
     const known = this.#workers.get(key);
     if (known?.isAlive === true) return known;
-    const worker = await Worker.start(name, this.#file, (what) => this.#onUncaught(name, what));
+    const worker = await Worker.start(name, this.#file, (what) => this.#onUncaught(name, what), this.#flags);
     this.#workers.set(key, worker);
     return worker;
   }

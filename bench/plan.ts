@@ -143,10 +143,12 @@ export interface Plan {
   readonly refusalRounds: number;
   readonly mingleRounds: number;
   readonly mingleMs: number;
+  /** What of a round is not counted before, in ms. */
+  readonly mingleLeadInMs: number;
   readonly contentionRounds: number;
   /** Contention before that is not counted. */
   readonly contentionWarmUpMs: number;
-  /** How long a mingle goes on before that: a service runs for hours, and its code is compiled by then. */
+  /** How long a process runs each mingle before any is counted: a service runs for hours, and its code is compiled by then. */
   readonly mingleWarmUpMs: number;
   readonly crowds: readonly Crowd[];
   /** How often a lone client looks how long a round trip takes, before each crowd. */
@@ -189,6 +191,7 @@ const FULL: Plan = {
   refusalRounds: 3,
   mingleRounds: 3,
   mingleMs: 2_000,
+  mingleLeadInMs: 3_000,
   mingleWarmUpMs: 8_000,
   contentionRounds: 3,
   contentionWarmUpMs: 500,
@@ -223,7 +226,8 @@ const QUICK: Plan = {
   refusalRounds: 1,
   mingleRounds: 1,
   mingleMs: 500,
-  mingleWarmUpMs: 1_000,
+  mingleLeadInMs: 200,
+  mingleWarmUpMs: 500,
   contentionRounds: 1,
   contentionWarmUpMs: 200,
   crowds: [crowd(10, 500), ...ours([10], 500)],
@@ -267,7 +271,8 @@ const SMOKE: Plan = {
   warmUpMs: 30,
   faultMs: 30,
   mingleMs: 200,
-  mingleWarmUpMs: 200,
+  mingleLeadInMs: 100,
+  mingleWarmUpMs: 100,
   contentionWarmUpMs: 100,
   crowds: [crowd(4, 300), ...ours([4], 300)],
   probes: 10,

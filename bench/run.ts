@@ -15,7 +15,7 @@ import { measureFaults, measureRefusals } from './scenarios/faults.js';
 import { measureMemory, measureRenewal } from './scenarios/held.js';
 import { measureLoads } from './scenarios/loads.js';
 import { measureNames } from './scenarios/names.js';
-import { measureMingles } from './scenarios/hot.js';
+import { KEEPS_CODE, measureMingles } from './scenarios/hot.js';
 import { measurePackages } from './scenarios/packages.js';
 import type { Scene } from './scenarios/scene.js';
 import { measureSteps } from './scenarios/steps.js';
@@ -112,7 +112,8 @@ export async function measureAll(options: BenchOptions, most: number): Promise<R
   const uncaught: UncaughtRow[] = [];
   for (const scenario of scenarios) {
     progress.next();
-    const team = new Team(file, (contender, first) => note(uncaught, scenario, contender, first));
+    const flags = scenario === 'hot' ? KEEPS_CODE : [];
+    const team = new Team(file, (contender, first) => note(uncaught, scenario, contender, first), flags);
     try {
       const tell = progress.tell.bind(progress);
       const part = await WORK[scenario]({
@@ -191,7 +192,9 @@ function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
       return 2 * (plan.refusalCapMs + plan.refusalRounds * 2_000);
     case 'hot':
       return (
-        contenders * plan.mingles.length * plan.mingleRounds * (plan.mingleMs + plan.mingleWarmUpMs + 500)
+        contenders *
+        plan.mingles.length *
+        (plan.mingleWarmUpMs + plan.mingleRounds * (plan.mingleLeadInMs + plan.mingleMs + 500))
       );
     case 'contention':
       return plan.crowds.reduce(

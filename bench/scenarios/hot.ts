@@ -1,6 +1,10 @@
 /**
  * Hot names: two processes of many lanes, and names that several of them want at a time. All lanes of a process share an
  * instance, as those of a service do; only a window in the middle is counted.
+ *
+ * A service runs for hours with one instance. V8 compiles for half a minute what such a process runs, and begins again where it
+ * makes another instance, or has forgotten code that was idle. So each process first runs every load for some seconds, and keeps
+ * its instance and its code for all rounds.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ContenderName, entryOf } from '../contenders/index.js';
@@ -14,7 +18,8 @@ import { type Gauges, readGauges } from './cost.js';
 import { rotate, type Scene, sessionOf, troubleOf, urlsOf } from './scene.js';
 
 const PROCESSES = 2;
-const SESSION = sessionOf(QUORUM_OF);
+/** V8 keeps the code of a process that is idle. */
+export const KEEPS_CODE = ['--no-flush-bytecode'];
 /** An acquisition that waits when the window ends may wait on for its own time limit. */
 const DRAIN_MS = 30_000;
 
@@ -36,20 +41,36 @@ export interface MingleTrack {
 }
 
 export async function measureMingles(scene: Scene): Promise<MingleRow[]> {
-  const { mingles, mingleRounds } = scene.plan;
+  const { mingles, mingleRounds, mingleMs, mingleWarmUpMs } = scene.plan;
+  const contenders = scene.contenders.filter(
+    (name) => entryOf(name).waits && entryOf(name).isOnOneMaster !== true,
+  );
+  const masters = urlsOf(scene, QUORUM_OF);
+  const far = mingles.find(({ delayMs }) => delayMs !== undefined);
+  await using relays = far?.delayMs === undefined ? undefined : await relaysTo(masters, far.delayMs);
+  const place: Place = { scene, masters, farUrls: relays?.urls ?? masters };
+  for (const [at, contender] of contenders.entries()) {
+    scene.tell(`${contender} warms up`, 0.2 * (at / contenders.length));
+    const quiet = mingles.filter(({ isBusy }) => isBusy !== true);
+    const warmUp = { name: 'warm-up', windowMs: mingleWarmUpMs };
+    for (const load of quiet)
+      await troubleOf(async () => void (await measureRound(place, contender, load, warmUp)));
+  }
   const rows: MingleRow[] = [];
   for (const [at, load] of mingles.entries()) {
-    const tracks = scene.contenders
-      .filter((name) => entryOf(name).waits && entryOf(name).isOnOneMaster !== true)
-      .map((contender): MingleTrack => ({ contender, rounds: [], trouble: undefined }));
+    const tracks = contenders.map((contender): MingleTrack => ({
+      contender,
+      rounds: [],
+      trouble: undefined,
+    }));
     for (let round = 0; round < mingleRounds; round++) {
       for (const track of rotate(tracks, round)) {
         const what = `round ${round + 1} of ${mingleRounds}, ${describeMingle(load)}, ${track.contender}`;
-        scene.tell(what, (at + round / mingleRounds) / mingles.length);
-        track.trouble ??= await troubleOf(
-          async () => void (track.rounds[round] = await measureRound(scene, track.contender, load, round)),
-        );
-        await scene.team.stop(); // the next one begins with fresh processes
+        scene.tell(what, 0.2 + 0.8 * ((at + round / mingleRounds) / mingles.length));
+        const time = { name: String(round), windowMs: mingleMs };
+        track.trouble ??= await troubleOf(async () => {
+          track.rounds[round] = await measureRound(place, track.contender, load, time);
+        });
       }
     }
     rows.push(...toMingleRows(load, tracks));
@@ -57,26 +78,30 @@ export async function measureMingles(scene: Scene): Promise<MingleRow[]> {
   return rows;
 }
 
+/** Where it is measured. */
+interface Place {
+  readonly scene: Scene;
+  readonly masters: readonly string[];
+  /** The masters, further away. */
+  readonly farUrls: readonly string[];
+}
+
 async function measureRound(
-  scene: Scene,
+  { scene, masters, farUrls }: Place,
   contender: ContenderName,
   { lanes, names, holdMs, isBusy, delayMs }: Mingle,
-  round: number,
+  { name, windowMs }: { readonly name: string; readonly windowMs: number },
 ): Promise<MingledRound> {
   using _hogs = isBusy === true ? new Hogs() : undefined;
-  const masters = urlsOf(scene, QUORUM_OF);
-  await using relays = delayMs === undefined ? undefined : await relaysTo(masters, delayMs);
-  const urls = relays?.urls ?? masters;
-  const { mingleMs, mingleWarmUpMs } = scene.plan;
-  const workers = await Promise.all(
-    Array.from({ length: PROCESSES }, (_, copy) => scene.team.worker(contender, copy)),
-  );
-  await Promise.all(workers.map((worker) => worker.order({ kind: 'open', session: SESSION, urls })));
-  const fromMs = monotonicMs() + mingleWarmUpMs;
-  const untilMs = fromMs + mingleMs;
+  const session = sessionOf(QUORUM_OF, delayMs);
+  const urls = delayMs === undefined ? masters : farUrls;
+  const copies = Array.from({ length: PROCESSES }, (_, copy) => copy);
+  const workers = await Promise.all(copies.map((copy) => scene.team.opened(contender, session, urls, copy)));
+  const fromMs = monotonicMs() + scene.plan.mingleLeadInMs;
+  const untilMs = fromMs + windowMs;
   // names of its own for each: what a contender leaves behind must not be in the way of the next one
-  const prefix = `bench:mingle:${contender}:${lanes}:${names}:${round}`;
-  const order = { kind: 'mingle', session: SESSION, prefix, lanes, names } as const;
+  const prefix = `bench:mingle:${contender}:${lanes}:${names}:${name}`;
+  const order = { kind: 'mingle', session, prefix, lanes, names } as const;
   const terms = { holdMs, fromMs, untilMs };
   const gauges = Promise.all([gaugesAt(masters, fromMs), gaugesAt(masters, untilMs)]);
   const durationMs = untilMs - monotonicMs();
@@ -84,7 +109,7 @@ async function measureRound(
     workers.map((worker) => worker.order({ ...order, ...terms }, { capMs: DRAIN_MS, durationMs })),
   );
   const [before, after] = await gauges;
-  return toMingledRound(parts, after.commands - before.commands, mingleMs);
+  return toMingledRound(parts, after.commands - before.commands, windowMs);
 }
 
 async function gaugesAt(urls: readonly string[], atMs: number): Promise<Gauges> {

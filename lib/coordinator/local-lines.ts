@@ -12,8 +12,11 @@ import type { Grant } from '../quorum/grant.js';
 import type { Runtime, Timer } from '../runtime/clock.js';
 import { type Linked, LinkedList } from '../runtime/linked-list.js';
 
-/** After this time, in ms, a stay ends with its turn. */
-export const STAY_MS = 20;
+/**
+ * After this time, in ms, a stay ends with its turn. C4 says 20, which ends it after three holds of 5 ms, or one on a busy machine:
+ * then a grant costs 50 to 80 commands instead of 31 (`npm run bench -- --only hot`, 2 × 20 lanes).
+ */
+export const STAY_MS = 100;
 /** A grant is handed on only if this part of the ttl is left for which the next acquisition asks. */
 const LEAST_LEFT = 3 / 4;
 

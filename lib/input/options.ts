@@ -65,7 +65,7 @@ interface SharedOptions {
   readonly handOver?: HandOver | undefined;
   /**
    * How many leases of this instance may follow one another on one grant of the masters. Calls of one instance for the same
-   * exclusive lock wait in a local line, without messages. A release hands the lock on to the next of them, within 20 ms, until
+   * exclusive lock wait in a local line, without messages. A release hands the lock on to the next of them, within 100 ms, until
    * `localTurns` leases have had the grant; then other processes have their turn. With 0, each call asks the masters itself. From
    * 0 to 63. No effect with several resources, `fair: false` or a Redis Cluster. @default 8
    */

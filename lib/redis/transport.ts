@@ -90,6 +90,8 @@ export interface Transport {
    * pending as long as the master is silent: callers set a deadline.
    */
   call(command: Command): Promise<unknown>;
+  /** What is called within goes out in one write to the socket. Absent if the client does not allow that. */
+  readonly together?: ((calls: () => void) => void) | undefined;
   /** Calls back whenever `state` may have changed, until the returned function is called. */
   watch(listener: () => void): () => void;
   /** Receives the pushes of a channel, on a separate connection. Absent if that is not possible: on a cluster. */
@@ -138,7 +140,11 @@ interface ClientDetails {
     readonly sentinels?: readonly { readonly host?: string; readonly port?: number }[] | null;
     readonly keyPrefix?: unknown;
   };
-  readonly stream?: DialledSocket & { readonly writable?: boolean };
+  readonly stream?: DialledSocket & {
+    readonly writable?: boolean;
+    readonly cork?: () => void;
+    readonly uncork?: () => void;
+  };
 }
 
 type Builtin = (this: RedisClient, ...args: (string | undefined)[]) => Promise<unknown>;
@@ -240,6 +246,16 @@ export class RedisTransport implements Transport {
     if (shared !== undefined) return shared;
     const { name, args } = sent;
     return this.#builtins[name].apply(this.#client, [...args]);
+  }
+
+  together(calls: () => void): void {
+    const { stream } = this.#client;
+    stream?.cork?.();
+    try {
+      calls();
+    } finally {
+      stream?.uncork?.();
+    }
   }
 
   /** Stops listening to the client. */

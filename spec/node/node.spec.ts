@@ -113,6 +113,27 @@ describe('node: one master', () => {
     expect(names(master).at(-1), 'at once again, in the next turn').to.equal('set');
   });
 
+  it('calls of several kinds go out together, those of one kind as they are', async () => {
+    const { master, node, claims } = environment();
+    const together: number[] = [];
+    Object.assign(master, {
+      together: (calls: () => void) => {
+        const before = master.calls;
+        calls();
+        together.push(master.calls - before);
+      },
+    });
+    claims(4);
+    await settle();
+    expect(together).to.deep.equal([]);
+    claims(4);
+    const shared = { ...plainScope('readers'), kind: READ };
+    for (const token of ['a', 'b'])
+      node.send({ request: scriptedClaim(shared, token, 30_000, 0), sink: new Notes() });
+    await settle();
+    expect(together, 'two at once, and two calls for the four others').to.deep.equal([2]);
+  });
+
   it('the only master gets a crowd of 32 in two calls, one of several in one', async () => {
     const callsOf = async (masters: number, requests: number): Promise<number> => {
       const turn = new LoopTurn(masters);

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
@@ -84,6 +85,31 @@ for (const kind of CLIENT_KINDS) {
       const lease = await redlock.acquire('r');
       const hand = handOf(0);
       expect(await hand.get('theirs:r')).to.equal(lease.token);
+    });
+
+    it('what goes to a master in one turn of the event loop is one write, also in calls of several kinds', async () => {
+      const redlock = await open(1, {});
+      const use = (count: number): Promise<unknown> =>
+        Promise.all(
+          Array.from({ length: count }, async (_, i) => {
+            const lock = i % 2 === 0 ? redlock.mutex(`m${i}`) : redlock.readWriteLock(`s${i}`).write;
+            await (await lock.acquire()).release();
+          }),
+        );
+      await use(8); // the scripts are known from here on
+      const { stream } = clients[0] as unknown as { readonly stream: Writable };
+      const writes: number[] = [];
+      const [write, writev] = [stream._write.bind(stream), stream._writev?.bind(stream)];
+      stream._write = (...given) => {
+        writes.push(1);
+        write(...given);
+      };
+      stream._writev = (chunks, done) => {
+        writes.push(chunks.length);
+        writev?.(chunks, done);
+      };
+      await use(8);
+      expect(writes[0], 'calls in the write of the claims').to.equal(2);
     });
 
     it('lazyConnect: ready() connects', async () => {

@@ -228,6 +228,24 @@ describe('transport: commands and listeners', () => {
     ]);
   });
 
+  it('calls that go together: the socket is corked meanwhile, and no longer if one throws', () => {
+    const { client, transport } = environment();
+    transport.together(() => void transport.call({ name: 'time', args: [] }));
+    expect(client.calls, 'a socket that cannot be corked').to.have.length(1);
+    const done: string[] = [];
+    client.stream = Object.assign(client.stream, {
+      cork: () => done.push('cork'),
+      uncork: () => done.push('uncork'),
+    });
+    transport.together(() => done.push('calls'));
+    expect(() =>
+      transport.together(() => {
+        throw new Error('refused');
+      }),
+    ).to.throw('refused');
+    expect(done).to.deep.equal(['cork', 'calls', 'uncork', 'cork', 'uncork']);
+  });
+
   it('takes its listeners off again', () => {
     const { client, transport } = environment();
     let calls = 0;
