@@ -6,7 +6,7 @@ import { atEndOfTurn, type IdleTime } from '../runtime/clock.js';
 import { batchCall, scriptFor } from '../protocol/batch-call.js';
 import { lesson, type Request } from '../protocol/request.js';
 import type { Script } from '../redis/script.js';
-import type { Command } from '../redis/transport.js';
+import type { Command, Transport } from '../redis/transport.js';
 
 /**
  * The entries of one call. A master serves nobody else while it runs a script; this many entries take about a
@@ -165,4 +165,16 @@ export class LoopTurn {
     this.isCrowded = false;
     this.#built.length = 0;
   };
+}
+
+/** Calls of several kinds to one master go out in one write, if its client allows that. */
+export function inOneWrite(
+  transport: Transport,
+  entries: readonly { readonly request: Request }[],
+  transmit: () => void,
+): void {
+  const kind = entries[0]?.request.operation.batch;
+  const isOneKind = entries.every(({ request }) => request.operation.batch === kind);
+  if (isOneKind || transport.together === undefined) transmit();
+  else transport.together(transmit);
 }

@@ -13,7 +13,7 @@
  * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They count as in flight until the
  * master answers any request; a probe every few seconds finds out.
  */
-import { Batch, lessonFor, LoopTurn } from './batch.js';
+import { Batch, inOneWrite, lessonFor, LoopTurn } from './batch.js';
 import { batchCall } from '../protocol/batch-call.js';
 import { atEndOfTurn, type Clock } from '../runtime/clock.js';
 import {
@@ -261,18 +261,12 @@ export class Node {
     const isHeld = this.#queue.size > 0 && !this.#isUrgent && this.#pace?.admits(this) === false;
     this.#isUrgent = false;
     if (!isHeld) this.#queue.moveTo(entries, this.window.roomFor(entries.length + this.#queue.size));
-    const isOneCall = entries.every(
-      ({ request }) => request.operation.batch === entries[0]?.request.operation.batch,
-    );
-    if (isOneCall || this.#transport.together === undefined) this.#transmitAll(entries);
-    else this.#transport.together(() => this.#transmitAll(entries));
+    inOneWrite(this.#transport, entries, () => {
+      while (entries.length > 0) this.#transmitSome(entries);
+    });
     if (this.window.isSilent) this.markSilent(); // the window may have noticed the silence only now
     if (this.#queue.size === 0) this.#stopWatching();
     else if (!isHeld) this.#watchWaiting(); // held by the pace, it goes on soon
-  }
-
-  #transmitAll(entries: Ask[]): void {
-    while (entries.length > 0) this.#transmitSome(entries);
   }
 
   /** Takes as many as fit into one call, and sends them. */
