@@ -18,7 +18,7 @@ import { type Claim, endAwaited, ENDED, NOTHING } from './awaited.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
 import { type CallContext, cancelledError, isHopeless, unwaitedError } from '../quorum/failure.js';
-import type { LocalLine } from './local-lines.js';
+import { LocalHead } from './local-lines.js';
 import { isGreedy, MutePlace } from '../queue/mute-place.js';
 import { Queue } from '../queue/queue.js';
 import type { Departure } from '../queue/terms.js';
@@ -48,7 +48,7 @@ type Miss = 'refused' | 'unasked';
 /** Called when an attempt ends: with its grant, or with a promise that resolves when it has been undone. */
 type OnAttemptEnd = (end: Grant | Promise<Miss>) => void;
 
-export class Acquisition implements RoundObserver {
+export class Acquisition extends LocalHead implements RoundObserver {
   readonly #parts: CoordinatorParts;
   readonly #terms: AcquisitionTerms;
   readonly #cancellation: Cancellation;
@@ -61,8 +61,6 @@ export class Acquisition implements RoundObserver {
   #queue: Queue | undefined;
   /** Its place if it cannot wait; undefined without one. */
   #mutePlace: MutePlace | undefined;
-  /** The local line whose head it is; undefined without one, and once it has the lock. */
-  #line: LocalLine | undefined;
   /** When it began to wait in the local line: its ticket is of that instant. */
   readonly #joinedAtMs: number | undefined;
   #awaited = NOTHING;
@@ -71,21 +69,24 @@ export class Acquisition implements RoundObserver {
   /** Whether it counts among those that wait. */
   #isWaiter: boolean;
 
-  /** @param line  whose head it is; undefined without one */
+  /** @param joinedAtMs  when it began to wait in the local line, if it did */
   constructor(
     parts: CoordinatorParts,
     terms: AcquisitionTerms,
     cancellation: Cancellation,
-    line?: LocalLine,
+    joinedAtMs?: number,
   ) {
+    super(parts.local, terms.scope);
     this.#parts = parts;
     this.#terms = terms;
     this.#cancellation = cancellation;
-    this.#line = line;
-    this.#joinedAtMs = line?.joinedAtMs;
-    this.#isWaiter = this.#joinedAtMs !== undefined;
-    this.#backoff = new Backoff(parts, terms, cancellation, this.#joinedAtMs);
-    if (line !== undefined) line.failure = () => this.#history?.lastFull?.failure;
+    this.#joinedAtMs = joinedAtMs;
+    this.#isWaiter = joinedAtMs !== undefined;
+    this.#backoff = new Backoff(parts, terms, cancellation, joinedAtMs);
+  }
+
+  get failure(): LocalHead['failure'] {
+    return this.#history?.lastFull?.failure;
   }
 
   /**
@@ -134,7 +135,7 @@ export class Acquisition implements RoundObserver {
     } finally {
       this.#mutePlace?.leave();
       this.#leaveWaiters();
-      this.#line?.end()?.onHead();
+      this.gaveUp();
     }
   }
 
@@ -216,8 +217,7 @@ export class Acquisition implements RoundObserver {
 
   /** A stay begins. Notes how long a master may keep what was sent for it. */
   #keep(grant: Grant, nowMs: number): void {
-    if (this.#line !== undefined) this.#parts.local.granted(this.#line, grant);
-    this.#line = undefined;
+    this.hasLock(grant);
     grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, this.#parts.driftFactor));
   }
 
@@ -354,7 +354,7 @@ export class Acquisition implements RoundObserver {
   #noteContention(wasHeld: boolean): void {
     if (this.#hasNoted || this.#backoff.attempts > 1) return;
     this.#hasNoted = true;
-    this.#parts.contention.note(this.#terms.scope.keys[0] ?? '', wasHeld, this.#terms.fair);
+    this.#parts.contention.note(this.key, wasHeld, this.#terms.fair);
   }
 
   /** Created on first use: most acquisitions are granted at once. */

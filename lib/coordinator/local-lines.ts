@@ -8,7 +8,8 @@
  * front of the release, with the ticket that it drew as it joined: so waiters of other processes come in by their tickets.
  */
 import type { RoundFailure } from '../quorum/failure.js';
-import type { Grant } from '../quorum/grant.js';
+import type { Scope } from '../protocol/scope.js';
+import { Grant } from '../quorum/grant.js';
 import type { Runtime, Timer } from '../runtime/clock.js';
 import { type Linked, LinkedList } from '../runtime/linked-list.js';
 
@@ -41,17 +42,50 @@ export interface LocalWaiter extends Linked<LocalWaiter> {
   onHead(): void;
 }
 
-/** The acquisitions of one lock, unless there is only its holder. */
+/** An acquisition that asks the masters: for its instance, if it is the head. */
+export abstract class LocalHead {
+  readonly key: string;
+  readonly isFenced: boolean;
+  /** The line behind it; undefined until somebody joins it. */
+  line: LocalLine | undefined;
+  readonly #lines: LocalLines;
+  #isHead = false;
+
+  constructor(lines: LocalLines, { isFenced, keys: [key = ''] }: Scope) {
+    this.#lines = lines;
+    this.key = key;
+    this.isFenced = isFenced;
+  }
+
+  /** Why the masters gave it no lease so far; undefined if it has no answer yet, or took a place in the queue at once. */
+  abstract readonly failure: RoundFailure | undefined;
+
+  /** It is the head from here on. @param line  the one that it was in */
+  heads(line?: LocalLine): void {
+    this.#isHead = true;
+    this.#lines.heads(this, line);
+  }
+
+  /** A stay begins. */
+  protected hasLock(grant: Grant): void {
+    if (this.#isHead) this.#lines.granted(this, grant);
+    this.#isHead = false;
+  }
+
+  /** No effect if it has got the lock. */
+  protected gaveUp(): void {
+    if (this.#isHead) this.#lines.left(this)?.onHead();
+  }
+}
+
+/** The acquisitions of one lock, from the second one on. */
 export class LocalLine {
   readonly key: string;
   readonly isFenced: boolean;
-  /** When the head joined; undefined if it did not wait in the line. */
-  joinedAtMs: number | undefined;
-  /** Why the masters gave no lease to the head so far; undefined if it has no answer yet, or took a place in the queue at once. */
-  failure: () => RoundFailure | undefined = () => undefined;
+  /** The acquisition that asks the masters; undefined during a stay. */
+  head: LocalHead | undefined;
   readonly #lines: LocalLines;
   readonly #waiters = new LinkedList<LocalWaiter>();
-  #hasHead = false;
   /** Of the stay; undefined while the head asks the masters. */
   #grant: Grant | undefined;
   #sinceMs = 0;
@@ -74,14 +108,6 @@ export class LocalLine {
     return this.#waiters.size;
   }
 
-  /** Makes the caller the head, unless there is a head or a holder. @returns whether it is the head from here on */
-  takeHead(): boolean {
-    if (this.#hasHead || this.#grant !== undefined) return false;
-    this.#hasHead = true;
-    this.joinedAtMs = undefined;
-    return true;
-  }
-
   join(waiter: LocalWaiter): void {
     this.#waiters.add(waiter);
     this.#watch();
@@ -94,8 +120,9 @@ export class LocalLine {
 
   /** A stay begins, or has begun. */
   stays(grant: Grant): void {
-    this.#hasHead = false;
+    this.head = undefined;
     this.#grant = grant;
+    grant.line = this;
     this.#sinceMs = this.#lines.runtime.clock.earliest();
     this.#watch();
   }
@@ -113,11 +140,11 @@ export class LocalLine {
 
   /** The stay is over, or the head has left. @returns the next one, which is the head from here on */
   end(): LocalWaiter | undefined {
+    if (this.#grant !== undefined) this.#grant.line = undefined;
     this.#grant = undefined;
     this.#timer?.cancel();
     this.#timer = undefined;
     const next = this.#waiters.oldest;
-    this.#hasHead = next !== undefined;
     if (next === undefined) this.#lines.forget(this);
     else this.#waiters.delete(next);
     return next;
@@ -144,8 +171,8 @@ export class LocalLine {
 /** The local lines of an instance. */
 export class LocalLines {
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
-  /** By key; a grant that nobody waits for has no line. */
-  readonly #lines = new Map<string, LocalLine | Grant>();
+  /** By key: the line; without one, the acquisition that asks the masters, or the grant. */
+  readonly #lines = new Map<string, LocalLine | LocalHead | Grant>();
 
   constructor(runtime: Pick<Runtime, 'clock' | 'timers'>) {
     this.runtime = runtime;
@@ -153,57 +180,90 @@ export class LocalLines {
 
   /** Whether this instance holds the lock, by its own clock. */
   holds(key: string): boolean {
-    const found = this.#lines.get(key);
-    const grant = found instanceof LocalLine ? found.grant : found;
-    return grant !== undefined && grant.validUntilMs > this.runtime.clock.now();
+    return this.#validGrantAt(key) !== undefined;
   }
 
   /** Whether no other acquisition of this instance asks the masters for the lock. */
   isFree(key: string): boolean {
-    return !(this.#lines.get(key) instanceof LocalLine);
+    const found = this.#lines.get(key);
+    return found === undefined || found instanceof Grant;
   }
 
-  /** The line of a lock; undefined if those in it want other fencing. */
-  of(key: string, isFenced: boolean): LocalLine | undefined {
+  /**
+   * The line of a lock, to wait in it; `none` if nobody of this instance wants it: then the caller is the head, and has to say
+   * so by `heads`. Undefined if the others want other fencing.
+   */
+  of(key: string, isFenced: boolean): LocalLine | 'none' | undefined {
     const found = this.#lines.get(key);
+    if (found === undefined) return 'none';
     if (found instanceof LocalLine) return found.isFenced === isFenced ? found : undefined;
-    const grant = found !== undefined && found.validUntilMs > this.runtime.clock.now() ? found : undefined;
-    if (grant !== undefined && grant.isFenced !== isFenced) return undefined;
+    const grant = found instanceof Grant ? this.#validGrantAt(key) : undefined;
+    if (found instanceof Grant && grant === undefined) {
+      found.line = undefined; // it is over
+      return 'none';
+    }
+    if (found.isFenced !== isFenced) return undefined;
     const line = new LocalLine(this, key, isFenced);
     if (grant !== undefined) line.stays(grant);
+    else if (found instanceof LocalHead) this.#lead(found, line);
     this.#lines.set(key, line);
     return line;
+  }
+
+  /** It asks the masters. @param line  the line that it was in */
+  heads(head: LocalHead, line: LocalLine | undefined): void {
+    if (line === undefined) this.#lines.set(head.key, head);
+    else this.#lead(head, line);
+  }
+
+  #lead(head: LocalHead, line: LocalLine): void {
+    line.head = head;
+    head.line = line;
+  }
+
+  /** It gave up. @returns the next one, which is the head from here on */
+  left(head: LocalHead): LocalWaiter | undefined {
+    if (head.line !== undefined) return head.line.end();
+    if (this.#lines.get(head.key) === head) this.#lines.delete(head.key);
+    return undefined;
+  }
+
+  #validGrantAt(key: string): Grant | undefined {
+    const found = this.#lines.get(key);
+    const grant = found instanceof LocalLine ? found.grant : found;
+    return grant instanceof Grant && grant.validUntilMs > this.runtime.clock.now() ? grant : undefined;
   }
 
   /** What goes on with a lock. */
   at(key: string): LocalInspection {
     const found = this.#lines.get(key);
     const isLine = found instanceof LocalLine;
-    const turn = this.holds(key) ? (isLine ? found.grant : found)?.turn : undefined;
-    return { waiting: isLine ? found.size : 0, turn };
+    return { waiting: isLine ? found.size : 0, turn: this.#validGrantAt(key)?.turn };
   }
 
   /** The head has the lock. */
-  granted(line: LocalLine, grant: Grant): void {
-    if (line.size === 0) this.#lines.set(line.key, grant);
-    else line.stays(grant);
+  granted({ key, line }: LocalHead, grant: Grant): void {
+    if (line !== undefined && line.size > 0) return line.stays(grant);
+    grant.line = 'none';
+    this.#lines.set(key, grant);
   }
 
   /**
    * A lease on that grant is given back. @returns whether another one has it now, so that nothing is sent
    * @param sinceMs  when it was granted
    */
-  handOn(grant: Grant, sinceMs: number): boolean {
-    const found = this.#lines.get(grant.keys[0] ?? '');
-    return found instanceof LocalLine && found.grant === grant && found.handOn(sinceMs);
+  handOn({ line }: Grant, sinceMs: number): boolean {
+    return line instanceof LocalLine && line.handOn(sinceMs);
   }
 
   /** The stay of that grant is over. @returns the head from here on, which has to ask the masters */
   end(grant: Grant): LocalWaiter | undefined {
-    const [key = ''] = grant.keys;
-    const found = this.#lines.get(key);
-    if (found === grant) this.#lines.delete(key);
-    return found instanceof LocalLine && found.grant === grant ? found.end() : undefined;
+    const { line } = grant;
+    if (line === undefined) return undefined;
+    if (line instanceof LocalLine) return line.end();
+    grant.line = undefined;
+    this.#lines.delete(grant.keys[0] ?? '');
+    return undefined;
   }
 
   /** Nobody is left in it. */

@@ -8,7 +8,7 @@ import { quorumOf } from '../protocol/quorum.js';
 import { NOBODY_ASKED } from '../protocol/tally.js';
 import { Acquisition } from './acquisition.js';
 import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js';
-import type { LocalLine, LocalWaiter } from './local-lines.js';
+import { LocalLine, type LocalWaiter } from './local-lines.js';
 
 /** Acquires a lock. Rejects with a `RedlockError` if it ends without a grant. */
 export function acquire(
@@ -18,14 +18,15 @@ export function acquire(
 ): Promise<Grant> {
   const { localTurns, resources, scope, waitMs } = terms;
   const [[key = ''], { local }] = [scope.keys, parts];
-  let line: LocalLine | undefined;
-  if (localTurns > 0 && cancellation.cancelled === undefined) {
-    if (waitMs === 0 && local.holds(key))
-      return Promise.reject(localError('held', { resources, attempts: 0, elapsedMs: 0 }));
-    if (waitMs > 0 || local.isFree(key)) line = local.of(key, scope.isFenced);
-  }
-  if (line === undefined || line.takeHead()) return new Acquisition(parts, terms, cancellation, line).run();
-  return new LocalWait(parts, terms, cancellation, line).run();
+  if (localTurns === 0 || cancellation.cancelled !== undefined)
+    return new Acquisition(parts, terms, cancellation).run();
+  if (waitMs === 0 && local.holds(key))
+    return Promise.reject(localError('held', { resources, attempts: 0, elapsedMs: 0 }));
+  const line = waitMs > 0 || local.isFree(key) ? local.of(key, scope.isFenced) : undefined;
+  if (line instanceof LocalLine) return new LocalWait(parts, terms, cancellation, line).run();
+  const acquisition = new Acquisition(parts, terms, cancellation);
+  if (line === 'none') acquisition.heads();
+  return acquisition.run();
 }
 
 interface Settlers {
@@ -87,8 +88,8 @@ class LocalWait implements LocalWaiter {
   }
 
   onHead(): void {
-    this.#line.joinedAtMs = this.#joinedAtMs;
-    const head = new Acquisition(this.#parts, this.#terms, this.#cancellation, this.#line);
+    const head = new Acquisition(this.#parts, this.#terms, this.#cancellation, this.#joinedAtMs);
+    head.heads(this.#line);
     this.#over()?.resolve(head.run(this.looksAtOnce));
   }
 
@@ -111,8 +112,7 @@ class LocalWait implements LocalWaiter {
     const { cancelled } = this.#cancellation;
     if (cancelled !== undefined)
       return cancelledError(cancelled, this.#context, undefined, this.#parts.nodes);
-    const { failure, grant } = this.#line;
-    return localError(grant === undefined ? (failure() ?? 'held') : 'held', this.#context);
+    return localError(this.#line.head?.failure ?? 'held', this.#context);
   }
 
   get #context(): CallContext {

@@ -11,7 +11,6 @@ import type { Lease as PublicLease, WriteLease as PublicWriteLease } from './pub
 import { GIVEN_AWAY, LeaseMachine, type LeaseState } from './lease-machine.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import { Extension, type ExtensionEnd } from '../quorum/renewal-batch.js';
-import type { ReleaseHooks } from '../coordinator/coordinator.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
 import type { Kind } from '../protocol/scope.js';
 import type { CallTerms } from '../protocol/terms.js';
@@ -24,9 +23,10 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   readonly #parts: InstanceParts;
   readonly #grant: Grant;
   readonly #nodeTimeoutMs: number;
+  /** When it began, in whole ms: such numbers need no memory of their own. */
   readonly #sinceMs: number;
-  /** 0 without fencing. */
-  readonly #fence: number;
+  /** Which turn of the grant it is. */
+  readonly #turn: number;
   /** Callers that wait for the end of the extension that is under way. */
   #extending: (() => void)[] | undefined;
 
@@ -35,9 +35,9 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     this.#parts = parts;
     this.#grant = grant;
     this.#nodeTimeoutMs = terms.nodeTimeoutMs;
-    this.#fence = grant.fence;
+    this.#turn = grant.turn;
     const nowMs = parts.clock.earliest();
-    this.#sinceMs = nowMs;
+    this.#sinceMs = Math.floor(nowMs);
     if (terms.renew) {
       // a lease that was handed over may have lived for a while
       const livesFromMs = sentAtMs(grant.validUntilMs, terms.ttlMs, parts.terms.driftFactor);
@@ -54,7 +54,8 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   }
 
   get fence(): number | undefined {
-    return this.#fence === 0 ? undefined : this.#fence;
+    const fence = this.#grant.fenceOf(this.#turn);
+    return fence === 0 ? undefined : fence;
   }
 
   /** The end of its validity by the instance's clock, for observers that must not disturb it. */
@@ -140,11 +141,13 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   #giveBack(onWritten?: () => void): Promise<void> {
     const { coordinator, telemetry } = this.#parts;
     const timeoutMs = this.#nodeTimeoutNowMs();
-    const giveBack = (hooks?: ReleaseHooks): Promise<void> =>
-      coordinator.release(this.#grant, timeoutMs, this.#sinceMs, hooks);
-    if (telemetry.hearsReleases)
-      return telemetry.release(this, (onSettled) => giveBack({ onSettled, onWritten }));
-    return giveBack(onWritten && { onWritten });
+    const [grant, sinceMs] = [this.#grant, this.#sinceMs];
+    if (telemetry.hearsReleases) {
+      return telemetry.release(this, (onSettled) =>
+        coordinator.release(grant, timeoutMs, sinceMs, { onSettled, onWritten }),
+      );
+    }
+    return coordinator.release(grant, timeoutMs, sinceMs, onWritten && { onWritten });
   }
 
   /** The node timeout of what begins now. */

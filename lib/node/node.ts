@@ -368,15 +368,10 @@ export class Node {
     const again = entries.filter(
       ({ request, sink }) => !request.leavesVote || (sink.mayResend ?? sink.isWanted),
     );
-    if (isUnknown && again.length > 1)
-      this.#transmitBatch(
-        again,
-        batchCall(
-          again.map(({ request }) => request),
-          true,
-        ),
-      );
-    else {
+    if (isUnknown && again.length > 1) {
+      const requests = again.map(({ request }) => request);
+      this.#transmitBatch(again, batchCall(requests, true));
+    } else {
       for (const ask of again) this.#transmit(ask, isUnknown ? ask.request.whole() : ask.request.command);
     }
     if (again.length === entries.length) return [];

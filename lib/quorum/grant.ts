@@ -20,6 +20,8 @@ export class Grant extends SettledScope implements Outgrowth {
   /** The first fencing token of the block that a quorum accepted; 0 without fencing. */
   readonly #block: number;
   #turn = 0;
+  /** The local line that waits for it, `none` if nobody does; undefined if it is not handed on. */
+  line: object | 'none' | undefined;
   #sentTo: readonly Node[];
   #validUntilMs = 0;
   #expiredByMs = 0;
@@ -37,7 +39,12 @@ export class Grant extends SettledScope implements Outgrowth {
 
   /** The fencing token of the lease that has it now; 0 without fencing. */
   get fence(): number {
-    return this.#block === 0 ? 0 : this.#block + this.#turn;
+    return this.fenceOf(this.#turn);
+  }
+
+  /** That of one of its leases. @param turn  how many had it before that one */
+  fenceOf(turn: number): number {
+    return this.#block === 0 ? 0 : this.#block + turn;
   }
 
   /** How many leases have had it before. */

@@ -60,7 +60,7 @@ export const LOCAL_LINES: readonly Mistake[] = [
     patches: [
       {
         in: 'Lease.constructor',
-        find: 'this.#sinceMs = nowMs;',
+        find: 'this.#sinceMs = Math.floor(nowMs);',
         replace: 'this.#sinceMs = sentAtMs(grant.validUntilMs, terms.ttlMs, parts.terms.driftFactor);',
       },
     ],
@@ -68,7 +68,7 @@ export const LOCAL_LINES: readonly Mistake[] = [
   },
   {
     name: 'local: two turns have one fencing token',
-    patches: [{ in: 'Grant.fence', find: 'this.#block + this.#turn', replace: 'this.#block' }],
+    patches: [{ in: 'Grant.fenceOf', find: 'this.#block + turn', replace: 'this.#block' }],
     noticedBy: {
       breaks: ['token uniqueness', 'token order'],
       seeds: { options: { local: true } },
