@@ -29,20 +29,9 @@ function losing({ t = 1_000, keys = ['k1'], renew = true, until = LOST_T, code =
   return all;
 }
 
-type Processes = Readonly<Record<string, ReturnType<typeof life>>>;
-
 /** What allowed the loss, or `violation`. */
 function found(events: readonly ClientEvent[], ...faults: readonly ConductorEvent[][]): string {
-  return foundBeside({}, events, ...faults);
-}
-
-/** The same beside other processes. */
-function foundBeside(
-  others: Processes,
-  events: readonly ClientEvent[],
-  ...faults: readonly ConductorEvent[][]
-): string {
-  const run = modelOf({ 'c1.1': life(events), ...others }, faults.flat());
+  const run = modelOf({ 'c1.1': life(events) }, faults.flat());
   const { violations, allowed } = judge(run);
   const lost = violations.filter(({ kind }) => kind === 'lost');
   expect(Object.values(allowed).length + lost.length, 'each loss is counted once').to.equal(1);
@@ -80,17 +69,6 @@ describe('chaos run: losses', () => {
     expect(found([still, ...losing()])).to.equal(text);
     expect(found(losing(), [still])).to.equal(text);
     expect(found(losing(), [{ ...still, t: 15_000 }]), 'long before').to.equal('violation');
-  });
-
-  it('three other processes stood still: so did masters', () => {
-    const others = (count: number, t: number): Processes =>
-      Object.fromEntries(
-        Array.from({ length: count }, (_, i) => [`c${i + 2}.1`, life([{ e: 'still', t, byMs: 200 }])]),
-      );
-    const text = 'many processes stood still: the machine was too busy';
-    expect(foundBeside(others(3, 19_800), losing())).to.equal(text);
-    expect(foundBeside(others(3, 15_000), losing()), 'long before').to.equal('violation');
-    expect(foundBeside(others(2, 19_800), losing())).to.equal('violation');
   });
 
   it('minorities that follow each other within a renewal and two seconds, and one before it was whole', () => {

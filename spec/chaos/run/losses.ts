@@ -12,8 +12,6 @@ const RENEWAL_PART = (1 / 3) * (17 / 16);
 const QUICK_RETRIES_MS = 2_000;
 /** They have no quorum of this library, and are judged by their own validity alone. */
 const LIBRARIES: ReadonlySet<string> = new Set(['timestamp', 'plain', 'redlock5']);
-/** Where so many processes stand still, so do masters, which do not tell. */
-const MANY = 3;
 /** A lease that nobody extends is told as lost a little before its end. */
 const MARGIN_MS = 50;
 
@@ -49,10 +47,8 @@ function excuseOf(lease: LeaseSpan, run: RunModel, weather: Weather): string | u
   const isOf = new Set([process, CONDUCTOR]); // the proxies before the masters are the conductor's
   const fromT = overT - ttlMs; // its last extension that succeeded was sent after this
   if (weather.wasStopped(clientOf(process), fromT, overT)) return 'its process was paused or starved';
-  const stills = run.stills.filter((one) => one.fromT < overT && one.toT > fromT).map((one) => one.process);
-  if (stills.some((one) => isOf.has(one)))
+  if (run.stills.some((one) => isOf.has(one.process) && one.fromT < overT && one.toT > fromT))
     return 'its process stood still: by its own work, or by the machine';
-  if (new Set(stills).size >= MANY) return 'many processes stood still: the machine was too busy';
   if (weather.phase(fromT, overT) === 'majority faulty')
     return `a majority was struck: ${kinds(run.spans, fromT, overT)}`;
   return erosionOf(lease, run, ttlMs);
