@@ -224,7 +224,7 @@ export class LocalLines {
   /** It gave up. @returns the next one, which is the head from here on */
   left(head: LocalHead): LocalWaiter | undefined {
     if (head.line !== undefined) return head.line.end();
-    if (this.#lines.get(head.key) === head) this.#lines.delete(head.key);
+    this.#lines.delete(head.key);
     return undefined;
   }
 

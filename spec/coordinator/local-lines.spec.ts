@@ -295,6 +295,65 @@ describe('local lines: the head', () => {
     await (await next).release();
   });
 
+  it('one that gives up, and behind which nobody waits, is not waited for', async () => {
+    const bench = fakeCluster(3, TERMS);
+    const theirs = await bench.other().redlock.acquire('r');
+    const gaveUp = rejection(bench.redlock.acquire('r', { waitMs: 20 }));
+    await bench.time.advance(200);
+    expect((await gaveUp).code).to.equal('LOCK_TAKEN');
+    await theirs.release();
+    const next = bench.redlock.acquire('r', { waitMs: 1_000 });
+    await bench.time.advance(2_000);
+    expect((await next).status).to.equal('held');
+    expect(bench.redlock.stats().counts.localHandOvers).to.equal(0);
+  });
+
+  it('keeps tryAcquire from nothing: that asks the masters', async () => {
+    const bench = fakeCluster(3, TERMS, { hasPushes: true });
+    const theirs = await bench.other().redlock.acquire('r');
+    const head = bench.redlock.acquire('r');
+    await bench.time.advance(100);
+    const calls = bench.masters.map(countCalls);
+    const tried = bench.redlock.tryAcquire('r');
+    await bench.time.advance(100);
+    expect(await tried).to.equal(null);
+    for (const one of calls) expect(one.calls).to.be.at.least(1);
+    await theirs.release();
+    await bench.time.advance(100);
+    await (await head).release();
+  });
+
+  it('is one at a time, also as a lease that ran out before is released', async () => {
+    const bench = await pair({ ...TERMS, ttlMs: 1_000 });
+    const third = bench.redlock.acquire('r');
+    for (const master of bench.masters) master.manner = 'freeze';
+    await bench.time.advance(1_010);
+    for (const master of bench.masters)
+      expect(sentTo(master).filter((one) => one.includes('claim'))).to.have.length(2);
+    await bench.holder.release();
+    await bench.time.advance(10);
+    for (const master of bench.masters)
+      expect(sentTo(master).filter((one) => one.includes('claim'))).to.have.length(2);
+    for (const master of bench.masters) master.thaw();
+    await bench.time.advance(2_000);
+    await (await bench.waiter).release();
+    await (await third).release();
+  });
+
+  it('is found by others, also once a lease that ran out before is released', async () => {
+    const bench = fakeCluster(3, { ...TERMS, ttlMs: 1_000 });
+    const before = await bench.redlock.acquire('r');
+    await bench.time.advance(1_100);
+    const now = await bench.redlock.acquire('r');
+    await before.release();
+    expect(await bench.redlock.tryAcquire('r')).to.equal(null);
+    const next = bench.redlock.acquire('r');
+    await settle();
+    await now.release();
+    await (await next).release();
+    expect(bench.redlock.stats().counts.localHandOvers).to.equal(1);
+  });
+
   it('looks in front of the release, where pushes are open', async () => {
     const bench = fakeCluster(3, TERMS, { hasPushes: true });
     const theirs = await bench.other().redlock.acquire('r');
@@ -442,10 +501,12 @@ describe('local lines: what users see', () => {
   });
 
   it('nothing is left behind', async () => {
-    const { holder, time, waiter } = await pair();
+    const { holder, redlock, time, waiter } = await pair();
     await holder.release();
     await (await waiter).release();
+    await (await redlock.acquire('r')).release();
     await settle();
     expect(time.pending).to.equal(0);
+    expect(await redlock.tryAcquire('r'), 'the lock is not taken for held').to.not.equal(null);
   });
 });
