@@ -10,6 +10,7 @@
 -- `life` is the life of counters in ms, as a string; '0' means: no fencing. `proposal` is the fencing token that is proposed, as
 -- a string; '0' for none. `isQueued`: it waited. `wasTried`: the short way was gone already.
 --@needs counter, guard, tokens
+local written, text, lifeMs
 local function claimOne(k, token, ttl, life, proposal)
   if redis.call('SET', KEYS[k], token, 'PX', ttl, 'NX') then
     if life == '0' then return 0 end

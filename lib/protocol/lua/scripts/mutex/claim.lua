@@ -29,7 +29,7 @@ if not ARGV[6] then
       local time = redis.pcall('TIME')
       local now = not time.err and time[1] * 1000000 + time[2]
       if now then
-        local c, floor = 2, 0
+        local c, floor, written, text, lifeMs = 2, 0
         --@paste short-way
       end
       redis.call('DEL', KEYS[1])
