@@ -89,5 +89,7 @@ export type {
 } from './telemetry/events.js';
 export type { AcquireMessage, ExtendMessage, LeadMessage, ReleaseMessage } from './telemetry/channels.js';
 export type { Listenable, Listener } from './runtime/listenable.js';
-export type { Master } from './redis/connect.js';
-export type { RedisClient } from './redis/transport.js';
+export type { Master } from './redis/masters.js';
+export type { ClientName } from './redis/loading.js';
+export type { ConnectOptions } from './connect-options.js';
+export type { RedisClient } from './redis/client.js';

@@ -1,5 +1,6 @@
 /** The facade: checks arguments, resolves options, and wires the rest. Leases come from `lease-source.ts`. */
-import type { Master } from './redis/connect.js';
+import type { Master } from './redis/masters.js';
+import { type ConnectOptions, resolveConnect } from './connect-options.js';
 import { Coordinator } from './coordinator/coordinator.js';
 import { nullIfTaken } from './runtime/errors.js';
 import { electionOf } from './election/election.js';
@@ -64,7 +65,7 @@ import {
 import type { InstanceTerms } from './protocol/terms.js';
 import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
-import type { RedisClient } from './redis/transport.js';
+import type { RedisClient } from './redis/client.js';
 import { EventHub } from './runtime/event-hub.js';
 import { Emitter } from './runtime/listenable.js';
 import { EVENT_NAMES, type RedlockEvents } from './telemetry/events.js';
@@ -107,8 +108,7 @@ export class Redlock extends Emitter<RedlockEvents> {
   #closing: Promise<void> | undefined;
 
   /**
-   * @param clients  ioredis `Redis` or `Cluster` instances, one for each master. They stay the caller's: `close` does
-   *   not close them. The constructor refuses a client or a host:port that is given twice.
+   * @param clients  clients of ioredis (`Redis`, `Cluster`) or node-redis (client, cluster), one for each master. They stay the caller's: `close` does not close them, and nothing connects them. The constructor refuses a client or a host:port that is given twice.
    * @throws RedlockError `INVALID_ARGUMENT`
    */
   constructor(clients: readonly RedisClient[], options?: RedlockOptions);
@@ -141,14 +141,15 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Opens its own connections, with settings that suit locks; `close` closes them.
+   * Opens its own connections, with settings that suit locks; `close` closes them. They are of ioredis or node-redis, whichever
+   * is installed, or as the option `client` says.
    *
-   * @param masters  URLs (`redis://`, `rediss://`) or ioredis options, one for each master
+   * @param masters  URLs (`redis://`, `rediss://`) or options of a client, one for each master
    * @throws RedlockError `INVALID_ARGUMENT`
    */
-  static connect(masters: readonly Master[], options?: RedlockOptions): Redlock {
-    resolveOptions(options); // before a connection is opened
-    return overConnections(masters, (environment) => new Redlock(environment, options));
+  static connect(masters: readonly Master[], options?: ConnectOptions): Redlock {
+    const { client, own } = resolveConnect(options);
+    return overConnections(masters, client, (environment) => new Redlock(environment, own));
   }
 
   /**

@@ -4,7 +4,7 @@
  * likewise: declared once, for `require`, and passed on for `import`.
  *
  * p-limit is in the chunks: it is an ES module only, which CommonJS (Jest included) cannot require. It stays a dependency in
- * package.json, so that audits see it. ioredis stays the user's own, and so does croner, which a job with a cron expression loads.
+ * package.json, so that audits see it. ioredis and redis stay the user's own, and so does croner, which a job with a cron expression loads.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ const CHUNKS = {
   redlock: 'redlock',
   diagnosis: 'diagnosis/diagnosis',
   script: 'redis/script',
-  transport: 'redis/transport',
+  transport: 'redis/ioredis/transport',
   errors: 'runtime/errors',
 };
 
@@ -65,7 +65,7 @@ async function bundle(inputs, ending, inputOptions, outputOptions) {
   const build = await rolldown({
     cwd: ROOT,
     input: Object.fromEntries(files),
-    external: ['ioredis', 'croner', '@opentelemetry/api'],
+    external: ['ioredis', 'redis', 'croner', '@opentelemetry/api'],
     platform: 'node',
     ...inputOptions,
   });
@@ -105,6 +105,20 @@ const REQUIRE_CRONER = {
   renderChunk: (code) => code.replace('await import("croner")', 'require("croner")'),
 };
 
+/** Client libraries are loaded where the code runs, and found by bundlers. */
+const REQUIRE_CLIENTS = {
+  name: 'clients',
+  transform: (code, id) => {
+    if (!id.endsWith('lib/redis/loading.ts')) return null;
+    const required = code
+      .replace("import { createRequire } from 'node:module';", '')
+      .replace('const load = createRequire(import.meta.url);', '')
+      .replaceAll('load(', 'require(');
+    if (required.includes('createRequire')) throw new Error(`${id} is not as it was`);
+    return required;
+  },
+};
+
 /**
  * What was made of Lua is nobody's to read: with the server around it, it is made small. The bundler writes a comment before
  * each file.
@@ -129,14 +143,21 @@ function withNamesOutside(code) {
   return code.replace(/\bvar (\w+) = class \1\b/g, 'var $1 = class');
 }
 
-/** Without white space, in lines short enough for a stack trace to say where. All names that callers can see stay. */
+/** Without white space, in lines short enough for a stack trace to say where. Names of functions, classes and methods stay. */
 function shrink() {
   for (const name of readdirSync(DIST).filter((file) => file.endsWith('.cjs'))) {
     const path = join(DIST, name);
     const written = readFileSync(path, 'utf8');
     const whole = name === 'testing.cjs' ? withSmallMasters(written) : written;
     const code = withNamesOutside(withChunkNames(whole));
-    const options = { minifyWhitespace: true, minifySyntax: true, lineLimit: 800, target: TARGET };
+    const isApart = !name.startsWith('redlock') && !name.startsWith('testing'); // callers step through those two
+    const options = {
+      minifyWhitespace: true,
+      minifySyntax: true,
+      minifyIdentifiers: isApart,
+      lineLimit: 800,
+      target: TARGET,
+    };
     writeFileSync(path, transformSync(code, options).code);
   }
 }
@@ -147,7 +168,7 @@ async function buildCode() {
   const inputs = await bundle(
     { ...entriesIn('lib'), ...library },
     ending,
-    { ...options, plugins: [REQUIRE_CRONER] },
+    { ...options, plugins: [REQUIRE_CRONER, REQUIRE_CLIENTS] },
     COMMON_JS,
   );
   refuseStrangers(inputs, (input) => input.startsWith('lib/') && !COMMANDS_OWN.test(input));

@@ -1,5 +1,5 @@
 /**
- * Looks at the built package as a stranger would: packed, weighed, installed into an empty folder beside ioredis 6 and ioredis 5,
+ * Looks at the built package as a stranger would: packed, weighed, installed into an empty folder beside ioredis 6 and ioredis 5, or node-redis alone,
  * imported, required, bundled, type-checked by every way of resolving modules, and run under Jest, all against real masters.
  * The tests of docs/TESTING.md are run under every test runner; `--runners` does nothing else.
  */
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { register } from 'tsx/esm/api';
 import { ENTRIES } from './entries.mjs';
 import { pack, strangersEnv } from './package/pack.mjs';
-import { PROGRAMS } from './package/programs.mjs';
+import { NODE_REDIS_PROGRAMS, PROGRAMS } from './package/programs.mjs';
 import {
   bytesOf,
   filesIn,
@@ -25,6 +25,7 @@ import {
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const JEST = 'jest@30.5.2';
 const OLDEST_IOREDIS = '5.4.0'; // the lower end of the peer range
+const OLDEST_NODE_REDIS = '5.11.0'; // likewise
 const OLDER_TYPESCRIPT = '5.9.3'; // what most users have, and the last that knows node10
 const BUILT = /\.(cjs|js|d\.cts|d\.ts|txt)$/;
 
@@ -194,11 +195,25 @@ function checkBeside(ioredis, temporary, tarball, urls) {
   checkBundles(folder, join(temporary, 'bundles'), urls);
 }
 
+/** Without ioredis: `Redlock.connect` takes what there is. */
+function checkBesideNodeRedis(version, temporary, tarball, urls) {
+  const folder = join(temporary, `redis-${version}`);
+  const types = `@types/node@${installed('@types/node')}`;
+  install(folder, `install beside node-redis ${version}`, [tarball, `redis@${version}`, types]);
+  for (const [name, text] of Object.entries(NODE_REDIS_PROGRAMS)) writeFileSync(join(folder, name), text);
+  const options = { cwd: folder, timeout: 60_000 };
+  const said = run(`import, node-redis ${version}`, process.execPath, ['import.mjs', ...urls], options);
+  if (said !== 'ioredis is not installed: npm install ioredis.\n') throw new Error(`it said ${said}`);
+  run(`types by nodenext, node-redis ${version}`, bin('tsc'), ['-p', 'tsconfig.nodenext.json'], options);
+}
+
 async function checkBesideAll(temporary, tarball) {
   const masters = await startMasters(3);
   try {
     for (const ioredis of [installed('ioredis'), installed('ioredis5'), OLDEST_IOREDIS])
       checkBeside(ioredis, temporary, tarball, masters.urls);
+    for (const redis of [installed('redis'), installed('redis5'), OLDEST_NODE_REDIS])
+      checkBesideNodeRedis(redis, temporary, tarball, masters.urls);
   } finally {
     await masters.stop();
   }

@@ -19,7 +19,7 @@ const SPECS = [
 const WHOLE = [
   'spec/protocol/lua/*.spec.ts',
   'spec/real/**/*.spec.ts',
-  'spec/redis/screen.spec.ts',
+  'spec/redis/ioredis/screen.spec.ts',
   'spec/fence/redis.spec.ts',
   'spec/timestamp/scripts.spec.ts',
   'spec/chaos/points.spec.ts',

@@ -4,7 +4,7 @@ import { SystemClock, SystemTimers } from '../../lib/runtime/clock.js';
 import { type LeaseStatus, Redlock } from '../../lib/index.js';
 import { TimestampLock } from '../../lib/timestamp/index.js';
 import { SystemRandom } from '../../lib/runtime/random.js';
-import { RedisTransport } from '../../lib/redis/transport.js';
+import { IoredisTransport } from '../../lib/redis/ioredis/transport.js';
 
 export const WAYS = ['naive', 'commands', 'script', 'token', 'quorum', 'fenced'] as const;
 export type Way = (typeof WAYS)[number];
@@ -57,7 +57,7 @@ export function claimantFor(
     case 'commands':
     case 'script': {
       const environment = {
-        transport: new RedisTransport(first),
+        transport: new IoredisTransport(first),
         clock: new SystemClock(),
         timers: new SystemTimers(),
         random: new SystemRandom(),

@@ -9,7 +9,7 @@ import {
   MUTEX,
   NO_MARKER,
   READ,
-  RedisTransport,
+  IoredisTransport,
   releaseQueued,
   RESERVED,
   RESERVED_MARK,
@@ -21,7 +21,7 @@ import {
   toError,
   tokenIn,
 } from './library.js';
-import type { Command } from '../redis/shared-encoding.js';
+import type { Command } from '../redis/transport.js';
 import type { Client } from './settings.js';
 
 /** How long a master may take for an answer. */
@@ -32,7 +32,7 @@ const SCANNED = 500;
 const timers = new SystemTimers();
 
 /** The answer of a master within two seconds. @throws Error */
-export async function ask(transport: RedisTransport, command: Command): Promise<unknown> {
+export async function ask(transport: IoredisTransport, command: Command): Promise<unknown> {
   await ready(transport);
   return within(transport.call(command));
 }
@@ -46,7 +46,7 @@ function within<T>(answer: Promise<T>): Promise<T> {
 }
 
 /** A client that was just made gets as long to connect. */
-async function ready(transport: RedisTransport): Promise<void> {
+async function ready(transport: IoredisTransport): Promise<void> {
   if (transport.state === 'ready') return;
   let unwatch = (): void => undefined;
   const isReady = new Promise<void>((resolve) => {
@@ -65,7 +65,7 @@ async function ready(transport: RedisTransport): Promise<void> {
  * The last fencing token of a lock that a master accepted, for the first lease on a grant; undefined if it has none, or does not
  * say.
  */
-export async function lastFence(transport: RedisTransport, key: string): Promise<number | undefined> {
+export async function lastFence(transport: IoredisTransport, key: string): Promise<number | undefined> {
   const counter = await ask(transport, { name: 'get', args: [counterKey(key)] }).catch(() => null);
   const fence = typeof counter === 'string' ? Number(counter) - (FENCE_BLOCK - 1) : NaN;
   return Number.isSafeInteger(fence) ? fence : undefined;
@@ -80,7 +80,7 @@ export async function namesOn(
     limit,
   }: { readonly keyPrefix: string; readonly pattern: string; readonly limit: number },
 ): Promise<ReadonlySet<string>> {
-  await ready(new RedisTransport(client));
+  await ready(new IoredisTransport(client));
   const names = new Set<string>();
   for (const type of ['string', 'hash']) {
     let cursor = '0';
@@ -114,7 +114,7 @@ export interface Holders {
 }
 
 /** @throws Error */
-export async function holdersOn(transport: RedisTransport, key: string): Promise<Holders> {
+export async function holdersOn(transport: IoredisTransport, key: string): Promise<Holders> {
   const reply = await ask(transport, { name: 'eval', args: [HOLDERS, '1', key] });
   const [type, ttlMs, ...tokens] = Array.isArray(reply) ? reply.map(String) : [];
   return {
@@ -127,7 +127,7 @@ export async function holdersOn(transport: RedisTransport, key: string): Promise
 
 /** Has the master refuse extensions that would set a vote of these tokens again. @throws Error */
 export async function takeAway(
-  transport: RedisTransport,
+  transport: IoredisTransport,
   keyPrefix: string,
   tokens: readonly string[],
   lifeMs: number,
@@ -137,7 +137,7 @@ export async function takeAway(
 
 /** Puts an own token in place of the holders'. @returns whether it has the vote now @throws Error */
 export async function keepOn(
-  transport: RedisTransport,
+  transport: IoredisTransport,
   key: string,
   {
     token,
@@ -164,7 +164,7 @@ return 1`;
 
 /** Takes the lock away from them, and hands it over to the first who waits. @throws Error */
 export async function releaseOn(
-  transport: RedisTransport,
+  transport: IoredisTransport,
   key: string,
   { isShared, tokens }: Holders,
 ): Promise<void> {

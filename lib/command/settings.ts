@@ -6,12 +6,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { RedlockOptions } from '../input/options.js';
-import type { Master } from '../redis/connect.js';
+import type { Master } from '../redis/masters.js';
 import { RedlockError, show } from '../runtime/errors.js';
 import type { Arguments } from './arguments.js';
 import { EXIT, Failure, misuse } from './failure.js';
 import type { Random } from '../runtime/random.js';
-import { environmentOver, openClients, Redlock } from './library.js';
+import { environmentOver, openIoredis, Redlock } from './library.js';
 
 /** Where the locks are. */
 export interface Settings {
@@ -28,7 +28,7 @@ interface Origin {
 }
 
 /** A client of a master, and the one of its locks. */
-export type Client = ReturnType<typeof openClients>[number];
+export type Client = ReturnType<typeof openIoredis>[number];
 
 /** Connections to all masters, and the instance over them. */
 export interface Connection {
@@ -59,7 +59,7 @@ export function connect(settings: Settings, random?: Random): Connection {
 
 /** @throws RedlockError `INVALID_ARGUMENT` */
 function open({ masters, options }: Settings, random: Random | undefined): Connection {
-  const clients = openClients(masters);
+  const clients = openIoredis(masters);
   const disconnect = (): void => {
     for (const client of clients) client.disconnect();
   };

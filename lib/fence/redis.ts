@@ -4,7 +4,8 @@
  * What can go wrong: a server that evicts, expires or loses the key accepts late writes again. Check and write are two steps,
  * between which the process can be paused; RedisFence.LUA joins them in one script if the write is to the same server.
  */
-import { Database, selecting } from '../redis/database.js';
+import { Database } from '../redis/ioredis/database.js';
+import { selecting } from '../redis/script.js';
 import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
 import { checkNames } from '../input/option-names.js';
 import { scriptDigest } from '../redis/script.js';

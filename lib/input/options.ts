@@ -252,7 +252,7 @@ const SHARED_NAMES = [
   ...['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'fair', 'handOver', 'retry'],
 ];
 const MUTEX_NAMES = [...SHARED_NAMES, 'localTurns'];
-const INSTANCE_NAMES = [
+export const INSTANCE_NAMES = [
   ...MUTEX_NAMES,
   ...['driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters', 'awaitRelease'],
 ];

@@ -205,6 +205,11 @@ export class Node {
     return unsentFor(silence, this.#transport);
   }
 
+  /** Calls back once what was sent in this turn of the event loop is written to the socket. */
+  get whenWritten(): (then: () => void) => void {
+    return this.#transport.whenWritten ?? ((then) => then());
+  }
+
   /** Resolves when no request is in flight or waiting, including those that are sent again. */
   idle(): Promise<void> {
     if (this.window.inFlight === 0 && this.#queue.size === 0 && !this.#isFlushDue) return Promise.resolve();

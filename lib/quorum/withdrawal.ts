@@ -100,7 +100,7 @@ export class Withdrawal implements Sink {
   }
 
   onSent(node: Node): void {
-    if (this.#unwritten?.delete(node) === true) this.#tellIfWritten();
+    if (this.#unwritten?.has(node) === true) node.whenWritten(() => this.#onWritten(node));
   }
 
   onReply(node: Node, reply: unknown): void {
@@ -112,9 +112,13 @@ export class Withdrawal implements Sink {
   }
 
   onFailure(node: Node): void {
-    this.onSent(node); // or never will be
+    this.#onWritten(node); // or never will be
     this.#options.onFailed(node);
     this.#advance(node, 0);
+  }
+
+  #onWritten(node: Node): void {
+    if (this.#unwritten?.delete(node) === true) this.#tellIfWritten();
   }
 
   #tellIfWritten(): void {

@@ -10,9 +10,12 @@ import {
   type Runtime,
 } from '../runtime/clock.js';
 import { invalidArgument, type RedlockError, withoutPassword } from '../runtime/errors.js';
-import { type Master, openClients } from './connect.js';
+import { openClients } from './connect.js';
+import type { ClientName } from './loading.js';
+import type { Master } from './masters.js';
 import { SystemRandom } from '../runtime/random.js';
-import { checkClient, isClient, type RedisClient, RedisTransport, type Transport } from './transport.js';
+import { checkClient, isClient, type RedisClient, transportOver } from './client.js';
+import type { Transport } from './transport.js';
 
 /** What an instance runs on; specs and simulations bring their own. */
 export interface Environment extends Runtime {
@@ -37,7 +40,7 @@ export function environmentOver(clients: readonly RedisClient[], disconnect: () 
   if (new Set(clients).size < clients.length) {
     throw invalidArgument('clients', clients, 'distinct: the same client is given twice');
   }
-  const transports = clients.map((client: RedisClient) => new RedisTransport(client));
+  const transports = clients.map((client: RedisClient) => transportOver(client));
   return {
     transports,
     clock: new SystemClock(),
@@ -53,11 +56,12 @@ export function environmentOver(clients: readonly RedisClient[], disconnect: () 
 }
 
 /** Opens connections, passes them to `make`, and closes them again if it throws. */
-export function overConnections<T>(masters: readonly Master[], make: (environment: Environment) => T): T {
-  const clients = openClients(masters);
-  const disconnect = (): void => {
-    for (const client of clients) client.disconnect();
-  };
+export function overConnections<T>(
+  masters: readonly Master[],
+  client: ClientName | undefined,
+  make: (environment: Environment) => T,
+): T {
+  const { clients, disconnect } = openClients(masters, client);
   try {
     return make(environmentOver(clients, disconnect));
   } catch (error) {
@@ -69,7 +73,7 @@ export function overConnections<T>(masters: readonly Master[], make: (environmen
 const FOR_ADDRESS = 'Redlock.connect takes URLs';
 
 function noClients(given: unknown): RedlockError {
-  const wanted = 'a non-empty array of ioredis Redis or Cluster instances';
+  const wanted = 'a non-empty array of clients of ioredis or node-redis';
   if (typeof given === 'string')
     return invalidArgument('clients', withoutPassword(given), wanted, FOR_ADDRESS);
   const hint = isClient(given) ? 'wrap it in an array, new Redlock([client])' : undefined;

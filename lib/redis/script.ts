@@ -1,6 +1,5 @@
 /** Lua scripts: how they are named on the servers, and how they run in a database other than 0. */
 import { createHash } from 'node:crypto';
-import { selecting } from './database.js';
 
 /** A script as it is sent: its name is for this library, the servers know it by its digest. */
 export interface Script {
@@ -44,4 +43,15 @@ export function scriptIn(script: string, database: number): string {
     known.set(script, standIn);
   }
   return standIn;
+}
+
+/** The script with a SELECT before it. If that fails, the script does nothing. */
+export function selecting(source: string, database: number): string {
+  return `do
+  local selected = redis.pcall('SELECT', '${database}')
+  if selected.err then
+    return redis.error_reply('ERR quorate needs SELECT in scripts, for database ${database} (the right +select): ' .. selected.err)
+  end
+end
+${source}`;
 }

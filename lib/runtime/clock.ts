@@ -88,6 +88,11 @@ function isTickFaked(): boolean {
   return Object.hasOwn(process.nextTick, 'clock');
 }
 
+/** Calls back once everything has run that was deferred by `setImmediate` in this turn of the event loop, or by what it did. */
+export function afterImmediates(callback: () => void): void {
+  setImmediate(() => setImmediate(callback));
+}
+
 /** Calls back once, after the code that runs now and everything that it resolved, and before any I/O. */
 export function atEndOfTurn(callback: () => void): void {
   nextTick(callback);

@@ -28,7 +28,8 @@ import {
   type TimestampUsingOptions,
 } from './options.js';
 import type { TimestampLease } from './public.js';
-import { checkClient, type RedisClient, RedisTransport } from '../redis/transport.js';
+import { checkClient, type RedisClient, transportOver } from '../redis/client.js';
+import type { Transport } from '../redis/transport.js';
 import { argumentsOfUsing } from '../input/given.js';
 
 /** The routine that a timestamp lock's `using` runs while the lock is held. */
@@ -195,10 +196,19 @@ function isRuntime(over: RedisClient | TimestampRuntime): over is TimestampRunti
   return typeof over === 'object' && over !== null && 'transport' in over;
 }
 
+/** One for each client, since nothing closes them, and some listen to their client. */
+const transports = new WeakMap<RedisClient, Transport>();
+
+function transportTo(client: RedisClient): Transport {
+  const transport = transports.get(client) ?? transportOver(client);
+  transports.set(client, transport);
+  return transport;
+}
+
 function runtimeOver(client: RedisClient): TimestampRuntime {
   checkClient(client, 'client', 'make a client of it, new Redis(url)');
   return {
-    transport: new RedisTransport(client),
+    transport: transportTo(client),
     clock: new SystemClock(),
     timers: new SystemTimers(),
     random: new SystemRandom(),

@@ -129,6 +129,42 @@ export const PROGRAMS = {
   'tsconfig.node10.json': tsconfig('commonjs', 'node10', ['bundled/types.ts']),
 };
 
+const USE_NODE_REDIS = `
+const urls = process.argv.slice(2);
+const clients = urls.map((url) => createClient({ url }).on('error', console.error));
+await Promise.all(clients.map((client) => client.connect()));
+for (const redlock of [new Redlock(clients), Redlock.connect(urls), Redlock.connect(urls, { client: 'redis' })]) {
+  const [one, next] = await Promise.all([redlock.acquire('package'), redlock.ready()]).then(([lease]) => [lease, redlock.acquire('package')]);
+  if ((await redlock.tryAcquire('package')) !== null) throw new Error('held twice');
+  await one.release();
+  await (await next).release();
+  await redlock.close();
+}
+for (const client of clients) client.destroy();
+try {
+  Redlock.connect(urls, { client: 'ioredis' });
+} catch ({ message }) {
+  console.log(message);
+}
+`;
+
+const NODE_REDIS_TYPES = `
+import { createClient, createCluster } from 'redis';
+import { Redlock } from 'quorate';
+export const redlock = new Redlock([
+  createClient({ url: 'redis://a:6379' }),
+  createCluster({ rootNodes: [{ url: 'redis://b:6379' }] }),
+]);
+export const own = Redlock.connect(['redis://a:6379', { url: 'redis://b:6379' }], { client: 'redis' });
+`;
+
+/** The files of the folder of one who has node-redis and not ioredis. The program ends by itself. */
+export const NODE_REDIS_PROGRAMS = {
+  'import.mjs': `import { createClient } from 'redis';\nimport { Redlock } from 'quorate';\n${USE_NODE_REDIS}`,
+  'types.mts': NODE_REDIS_TYPES,
+  'tsconfig.nodenext.json': tsconfig('nodenext', 'nodenext', ['types.mts']),
+};
+
 /** Strict, and the declarations are looked at too: a user must not need skipLibCheck because of us. */
 function tsconfig(module, moduleResolution, files) {
   const lib = ['es2022', 'esnext.disposable'];

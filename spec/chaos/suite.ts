@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { LONG_GUARD_MS, PATIENT } from '../support/patience.js';
-import { CLIENT_KINDS, type ClientKind } from '../support/real.js';
+import { ALL_KINDS, type AnyClient, CLIENT_KINDS, type ClientKind } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { Bench } from './kit/bench.js';
 import type { ChaosBackend, ChaosMaster, Data } from './kit/masters.js';
@@ -41,8 +41,8 @@ export function chaosSuite(backend: ChaosBackend): void {
     after(() => bench.stop());
     afterEach(() => bench.close());
     for (const [i, trouble] of TROUBLES.entries()) {
-      const kind = CLIENT_KINDS[i % CLIENT_KINDS.length] ?? CLIENT_KINDS[0];
-      if (kind === undefined) throw new Error('there are two kinds');
+      const kind = ALL_KINDS[i % ALL_KINDS.length];
+      if (kind === undefined) throw new Error('there are kinds');
       it(`two ${trouble.name} while a claim is answered (${kind.name}): the lock is had, kept and given back`, () =>
         duringAcquisition(bench, trouble, kind));
       it(`two ${trouble.name} while an extension is answered (${kind.name}): it is extended`, () =>
@@ -68,7 +68,7 @@ async function locksGoOn(bench: Bench, { redlock }: Guest): Promise<void> {
   }
 }
 
-async function duringAcquisition(bench: Bench, trouble: Trouble, kind: ClientKind): Promise<void> {
+async function duringAcquisition(bench: Bench, trouble: Trouble, kind: ClientKind<AnyClient>): Promise<void> {
   const guest = await bench.open(kind);
   const two = bench.list.slice(0, 2);
   const resource = bench.resource();
@@ -91,7 +91,7 @@ async function duringAcquisition(bench: Bench, trouble: Trouble, kind: ClientKin
   expect(nodes.map(({ state }) => state)).to.deep.equal(nodes.map(() => 'free'));
 }
 
-async function duringExtension(bench: Bench, trouble: Trouble, kind: ClientKind): Promise<void> {
+async function duringExtension(bench: Bench, trouble: Trouble, kind: ClientKind<AnyClient>): Promise<void> {
   const guest = await bench.open(kind);
   const two = bench.list.slice(0, 2);
   const resource = bench.resource();

@@ -1,14 +1,14 @@
 import { startChaosMasters } from '../chaos/kit/masters.js';
 import { contract } from '../support/contract.js';
 import { needs } from '../support/parts.js';
-import { CLIENT_KINDS } from '../support/real.js';
+import { ALL_KINDS } from '../support/real.js';
 import { realBackend } from '../support/real-backend.js';
 
 describe('containers', () => {
   before(function () {
     needs(this, 'Docker');
   });
-  for (const kind of CLIENT_KINDS) {
+  for (const kind of ALL_KINDS) {
     contract(`containers, ${kind.name}`, [5], async (nodes) => {
       const masters = await startChaosMasters(nodes, { backend: 'container' });
       return realBackend({

@@ -20,7 +20,7 @@ describe('quorate/fence', () => {
       'lib/fence/refusal.ts',
       'lib/fence/sql.ts',
       'lib/input/option-names.ts',
-      'lib/redis/database.ts',
+      'lib/redis/ioredis/database.ts',
       'lib/redis/script.ts',
       'lib/runtime/errors.ts',
     ]);

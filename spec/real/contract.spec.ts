@@ -7,7 +7,7 @@ import { type Backend, contract, type Hand } from '../support/contract.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { realBackend } from '../support/real-backend.js';
-import { CLIENT_KINDS, type SpecClient, startCluster } from '../support/real.js';
+import { ALL_KINDS, type AnyClient, startCluster } from '../support/real.js';
 import { wide } from '../support/breadth.js';
 
 const SIZES = [1, 2, 3, 5];
@@ -48,12 +48,12 @@ async function fakeBackend(nodes: number): Promise<Backend> {
   });
 }
 
-function overMasters(masters: Masters, connect: (port: number) => SpecClient): Backend {
+function overMasters(masters: Masters, connect: (port: number) => AnyClient): Backend {
   return realBackend({ ports: masters.list.map(({ port }) => port), connect, stop: () => masters.stop() });
 }
 
 contract('masters in memory', SIZES, fakeBackend);
-for (const [i, kind] of CLIENT_KINDS.entries()) {
+for (const [i, kind] of ALL_KINDS.entries()) {
   contract(`real servers, ${kind.name}`, wide(SIZES, i === 0 ? [1, 3] : []), async (nodes) =>
     overMasters(await startMasters(nodes), (port) => kind.open(port)),
   );

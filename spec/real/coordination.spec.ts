@@ -1,15 +1,15 @@
-/** Elections and jobs on real servers, over both versions of ioredis. */
+/** Elections and jobs on real servers, over each client. */
 import { expect } from 'chai';
 import type { Leader } from '../../lib/election/public.js';
 import { valueKey } from '../../lib/protocol/keys.js';
 import { Redlock } from '../../lib/redlock.js';
 import type { Masters } from '../../scripts/masters.js';
 import { PATIENT } from '../support/patience.js';
-import { CLIENT_KINDS, eventually, startCluster } from '../support/real.js';
+import { ALL_KINDS, CLIENT_KINDS, eventually, startCluster } from '../support/real.js';
 import { until } from '../support/rejection.js';
 import { RealBench } from './support/real-bench.js';
 
-for (const kind of CLIENT_KINDS) {
+for (const kind of ALL_KINDS) {
   describe(`elections and jobs on real servers: ${kind.name}`, () => {
     const bench = new RealBench();
     before(() => bench.open(3));

@@ -6,7 +6,7 @@ import type { Diagnosis } from '../../lib/diagnosis/diagnosis.js';
 import type { FindingCode, Severity } from '../../lib/diagnosis/finding.js';
 import type { DiagnoseOptions } from '../../lib/input/diagnose-options.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
-import type { Master } from '../../lib/redis/connect.js';
+import type { Master } from '../../lib/redis/masters.js';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { HOST } from '../../scripts/masters/wait.js';

@@ -7,7 +7,7 @@ import { AHEAD_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/stored.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { countedFor } from '../support/fence-blocks.js';
 import { PATIENT } from '../support/patience.js';
-import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';
+import { byHand, ALL_KINDS, type ClientKind, eventually, isReady, type AnyClient } from '../support/real.js';
 import { further, wide } from '../support/breadth.js';
 
 const CONTENDERS = 50;
@@ -23,10 +23,10 @@ interface CrowdTerms extends Pick<RedlockOptions, 'nodeTimeoutMs' | 'localTurns'
 /** Instances with connections of their own; contenders share them, five to each. */
 class Crowd {
   readonly instances: readonly Redlock[];
-  readonly #clients: readonly SpecClient[];
+  readonly #clients: readonly AnyClient[];
 
-  constructor(masters: Masters, kind: ClientKind, { instances, ...terms }: CrowdTerms) {
-    const clients: SpecClient[] = [];
+  constructor(masters: Masters, kind: ClientKind<AnyClient>, { instances, ...terms }: CrowdTerms) {
+    const clients: AnyClient[] = [];
     this.instances = Array.from({ length: instances }, () => {
       const own = masters.list.map(({ port }) => kind.open(port));
       clients.push(...own);
@@ -36,7 +36,7 @@ class Crowd {
   }
 
   async connected(): Promise<void> {
-    await eventually(() => this.#clients.every(({ status }) => status === 'ready'));
+    await eventually(() => this.#clients.every(isReady));
   }
 
   stop(): void {
@@ -44,7 +44,7 @@ class Crowd {
   }
 }
 
-for (const kind of CLIENT_KINDS) {
+for (const kind of ALL_KINDS) {
   describe(`fencing on real servers, ${kind.name}`, function () {
     let masters: Masters;
     let crowd: Crowd;

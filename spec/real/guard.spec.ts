@@ -14,7 +14,7 @@ import {
   type Stand,
   UNGUARDED,
 } from '../support/guard/stand.js';
-import { CLIENT_KINDS, eventually } from '../support/real.js';
+import { ALL_KINDS, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { wide } from '../support/breadth.js';
 
@@ -30,7 +30,7 @@ guardContract('real servers', wide([1], []), start, [
   ...[bootstraps, readiness, markers, deployments],
 ]);
 guardContract('real servers', wide([5], []), start, [losses, periods]);
-for (const [i, kind] of CLIENT_KINDS.entries())
+for (const [i, kind] of ALL_KINDS.entries())
   guardContract(
     `${kind.name} at its defaults`,
     wide([1, 3], i === 0 ? [3] : []),

@@ -11,7 +11,14 @@ import type { Redlock } from '../../lib/redlock.js';
 import { RESERVED_MARK } from '../../lib/runtime/random.js';
 import { commitOf, EarlierTree } from '../../scripts/earlier.js';
 import { PATIENT } from '../support/patience.js';
-import { CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';
+import {
+  ALL_KINDS,
+  CLIENT_KINDS,
+  type ClientKind,
+  eventually,
+  type AnyClient,
+  type SpecClient,
+} from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { RealBench } from './support/real-bench.js';
 
@@ -45,7 +52,7 @@ class Ground extends RealBench {
   }
 
   /** It has waited for the holder, and has the votes of all masters: the next one will wait at each. */
-  async next(before: Lease, options: RedlockOptions = {}, kind?: ClientKind): Promise<Held> {
+  async next(before: Lease, options: RedlockOptions = {}, kind?: ClientKind<AnyClient>): Promise<Held> {
     const lock = await this.lock(options, kind);
     const wait = lock.acquire('r');
     await this.inQueue(1);
@@ -59,7 +66,7 @@ class Ground extends RealBench {
   }
 
   /** On a busy machine a release may come to the masters with different fencing tokens: then the next one waits, and so on. */
-  async handed(options: RedlockOptions = {}, kind?: ClientKind): Promise<Held> {
+  async handed(options: RedlockOptions = {}, kind?: ClientKind<AnyClient>): Promise<Held> {
     let holder = await (await this.lock()).acquire('r');
     for (;;) {
       const held = await this.next(holder, options, kind);
@@ -78,7 +85,7 @@ for (const nodes of [1, 3, 5]) {
     });
     afterEach(() => environment.close());
 
-    for (const kind of CLIENT_KINDS) {
+    for (const kind of ALL_KINDS) {
       it(`${kind.name}: the votes are the waiter's for its ttl, with the mark until it extends; its fence is above the holder's`, async () => {
         const { before, lease } = await environment.handed({ ttlMs: SHORTER_MS }, kind);
         expect(lease.fence).to.be.above(before.fence ?? 0);

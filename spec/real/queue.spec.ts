@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import type { Lease } from '../../lib/lease/public.js';
 import { PATIENT } from '../support/patience.js';
-import { CLIENT_KINDS, type ClientKind, eventually } from '../support/real.js';
+import { ALL_KINDS, type ClientKind, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { RealBench } from './support/real-bench.js';
 import { further, wide } from '../support/breadth.js';
 
 const QUEUE = 'quorate:queue:{r}';
 const TURN = 'quorate:turn:{r}';
-const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
+const [IOREDIS_6] = ALL_KINDS as readonly [ClientKind, ClientKind];
 
 class Ground extends RealBench {
   /** Resolves when so many wait at every master. */
@@ -41,7 +41,7 @@ for (const nodes of wide([1, 3, 5], [3])) {
     });
     afterEach(() => environment.close());
 
-    for (const kind of CLIENT_KINDS) {
+    for (const kind of ALL_KINDS) {
       it(`${kind.name}: served in the order in which they stand, by instances of their own`, async () => {
         const holder = await (await environment.lock()).acquire('r');
         const served: number[] = [];

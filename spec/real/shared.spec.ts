@@ -9,7 +9,14 @@ import type { Lockable } from '../../lib/locks/lockable.js';
 import { Redlock } from '../../lib/redlock.js';
 import { LONG_GUARD_MS, PATIENT } from '../support/patience.js';
 import { rejection } from '../support/rejection.js';
-import { CLIENT_KINDS, type ClientKind, byHand, eventually, startCluster } from '../support/real.js';
+import {
+  ALL_KINDS,
+  CLIENT_KINDS,
+  type ClientKind,
+  byHand,
+  eventually,
+  startCluster,
+} from '../support/real.js';
 import { RealBench } from './support/real-bench.js';
 import { wide } from '../support/breadth.js';
 
@@ -40,7 +47,7 @@ for (const nodes of wide([1, 3, 5], [3])) {
     });
     afterEach(() => environment.close());
 
-    for (const kind of CLIENT_KINDS) {
+    for (const kind of ALL_KINDS) {
       it(`${kind.name}: readers beside each other, one writer alone, fences for writers (T-D2)`, async () => {
         const locks = await Promise.all(Array.from({ length: 6 }, () => environment.lock({}, kind)));
         let [readers, writers, last] = [0, 0, 0];

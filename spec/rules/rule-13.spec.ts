@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { RedlockError } from '../../lib/runtime/errors.js';
 import type { Environment } from '../../lib/redis/environment.js';
 import { Redlock } from '../../lib/redlock.js';
-import type { RedisClient } from '../../lib/redis/transport.js';
+import type { RedisClient } from '../../lib/redis/client.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';

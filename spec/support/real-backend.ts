@@ -1,11 +1,11 @@
 /** The contract's backend over servers that listen on ports of this machine, whoever started them. */
 import { Redlock } from '../../lib/redlock.js';
 import type { Backend, Hand } from './contract.js';
-import { byHand, type SpecClient } from './real.js';
+import { byHand, type AnyClient } from './real.js';
 
 export interface Servers {
   readonly ports: readonly number[];
-  connect(port: number): SpecClient;
+  connect(port: number): AnyClient;
   stop(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ function hand(redis: ReturnType<typeof byHand>): Hand {
 
 export function realBackend({ ports, connect, stop }: Servers): Backend {
   const hands = ports.map((port) => byHand(port));
-  const clients: SpecClient[] = [];
+  const clients: AnyClient[] = [];
   return {
     hands: hands.map(hand),
     open(options) {

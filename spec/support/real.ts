@@ -9,18 +9,21 @@ import { fileURLToPath } from 'node:url';
 import { Cluster, Redis } from 'ioredis';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5';
 import { type Masters, startMasters } from '../../scripts/masters.js';
-import type { RedisClient } from '../../lib/redis/transport.js';
+import { createClient, createCluster } from 'redis';
+import { createClient as createClient5, createCluster as createCluster5 } from 'redis5';
+import type { RedisClient } from '../../lib/redis/client.js';
+import type { IoredisClient } from '../../lib/redis/ioredis/transport.js';
 
 /** What specs do to a client beside what quorate does. */
-export interface SpecClient extends RedisClient {
-  disconnect(): void;
-}
+export type SpecClient = IoredisClient & { disconnect(): void };
+/** The same for any client. */
+export type AnyClient = RedisClient & { disconnect(): void };
 
-export interface ClientKind {
+export interface ClientKind<Client extends AnyClient = SpecClient> {
   readonly name: string;
-  /** Options are ioredis's own, the same in both versions where specs use them. */
-  open(port: number, options?: Record<string, unknown>): SpecClient;
-  openCluster(port: number, options?: Record<string, unknown>): SpecClient;
+  /** Options are the client library's own, the same in both versions where specs use them. */
+  open(port: number, options?: Record<string, unknown>): Client;
+  openCluster(port: number, options?: Record<string, unknown>): Client;
 }
 
 const ignore = (): void => undefined;
@@ -39,6 +42,46 @@ export const CLIENT_KINDS: readonly ClientKind[] = [
     openCluster: (port, options = {}) => new Cluster5([{ host: HOST, port }], options).on('error', ignore),
   },
 ];
+
+/** What specs use of a client of node-redis, of either version. */
+interface NodeRedis {
+  readonly isOpen: boolean;
+  on(event: 'error', listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  destroy(): unknown;
+}
+
+/** Connects it, as its owner does, and gives it the method of ioredis. */
+function connected(client: NodeRedis): AnyClient {
+  client.on('error', ignore);
+  client.connect().catch(ignore); // a failure shows in the client's state
+  const disconnect = (): void => {
+    if (client.isOpen) client.destroy();
+  };
+  return Object.assign(client as unknown as AnyClient, { disconnect });
+}
+
+/** Both versions of node-redis, with everything at its defaults unless a spec says otherwise. */
+export const NODE_REDIS_KINDS: readonly ClientKind<AnyClient>[] = [
+  {
+    name: 'node-redis 6',
+    open: (port, options = {}) => connected(createClient({ socket: { host: HOST, port }, ...options })),
+    openCluster: (port) => connected(createCluster({ rootNodes: [{ socket: { host: HOST, port } }] })),
+  },
+  {
+    name: 'node-redis 5',
+    open: (port, options = {}) => connected(createClient5({ socket: { host: HOST, port }, ...options })),
+    openCluster: (port) => connected(createCluster5({ rootNodes: [{ socket: { host: HOST, port } }] })),
+  },
+];
+
+/** Every client that quorate takes. */
+export const ALL_KINDS: readonly ClientKind<AnyClient>[] = [...CLIENT_KINDS, ...NODE_REDIS_KINDS];
+
+/** Whether a client is connected. */
+export function isReady(client: AnyClient): boolean {
+  return 'status' in client ? client.status === 'ready' : client.isReady === true;
+}
 
 /** A client for what a spec does by hand. */
 export function byHand(port: number, options: Record<string, unknown> = {}): Redis {

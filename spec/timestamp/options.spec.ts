@@ -96,7 +96,7 @@ describe('timestamp lock: options', () => {
 
   it('a client that is none is refused', () => {
     expect(thrown(() => new TimestampLock('redis://:hunter2@a' as never)).message).to.equal(
-      'client must be an ioredis Redis or Cluster instance; got "redis://…@a": make a client of it, new Redis(url).',
+      'client must be a client of ioredis or node-redis; got "redis://…@a": make a client of it, new Redis(url).',
     );
     const error = thrown(() => new TimestampLock({ host: 'x' } as never));
     expect(error.message).to.match(/^client must be an ioredis Redis or Cluster instance/);

@@ -3,7 +3,7 @@ import type { Inspection, NodeInspection } from '../../lease/inspection.js';
 import type { SharedInspection, NodeHolders } from '../../lease/shared-inspection.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT, Failure, misuse } from '../failure.js';
-import { quorumOf, RedisTransport } from '../library.js';
+import { quorumOf, IoredisTransport } from '../library.js';
 import { lastFence, namesOn } from '../masters-data.js';
 import { type Connection, connect, settingsOf } from '../settings.js';
 import { coloured, complain, print, printJson, shownTime, table } from '../terminal.js';
@@ -64,7 +64,7 @@ export async function see(connection: Connection, name: string): Promise<Seen> {
   const seen = await look(connection, name);
   const answering = clients.filter((_client, i) => seen.nodes[i]?.state !== 'unknown');
   const fences = await Promise.all(
-    answering.map((client) => lastFence(new RedisTransport(client), keyPrefix + name)),
+    answering.map((client) => lastFence(new IoredisTransport(client), keyPrefix + name)),
   );
   const last = agreed(fences, quorumOf(clients.length));
   return last === undefined ? seen : { ...seen, fence: last };

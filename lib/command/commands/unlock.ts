@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline/promises';
 import type { Arguments } from '../arguments.js';
 import { EXIT, Failure, misuse } from '../failure.js';
-import { isOurs, quorumOf, RedisTransport, SystemRandom } from '../library.js';
+import { isOurs, quorumOf, IoredisTransport, SystemRandom } from '../library.js';
 import { type Holders, holdersOn, keepOn, releaseOn, takeAway } from '../masters-data.js';
 import { type Connection, connect, settingsOf } from '../settings.js';
 import { complain, print, printJson, shownTime } from '../terminal.js';
@@ -10,7 +10,7 @@ import { see, shownLock } from './status.js';
 
 /** One master that answers. */
 interface Seen {
-  readonly transport: RedisTransport;
+  readonly transport: IoredisTransport;
   readonly holders: Holders;
 }
 
@@ -75,7 +75,7 @@ async function findHolder(
 ): Promise<{ readonly seen: readonly Seen[]; readonly silent: number }> {
   const looks = await Promise.allSettled(
     clients.map(async (client) => {
-      const transport = new RedisTransport(client);
+      const transport = new IoredisTransport(client);
       return { transport, holders: await holdersOn(transport, key) };
     }),
   );

@@ -7,7 +7,7 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Arguments } from '../arguments.js';
 import { EXIT, Failure } from '../failure.js';
 import { ask } from '../masters-data.js';
-import { openClients, RedisTransport } from '../library.js';
+import { openIoredis, IoredisTransport } from '../library.js';
 import { print, printJson } from '../terminal.js';
 import { untilInterrupted } from '../until-interrupted.js';
 
@@ -127,9 +127,9 @@ class LocalMaster {
 
   /** Resolves when it does. @throws Failure */
   async answers(): Promise<void> {
-    const clients = openClients([`redis://${HOST}:${this.port}`]);
+    const clients = openIoredis([`redis://${HOST}:${this.port}`]);
     try {
-      const asked = clients.map((client) => ask(new RedisTransport(client), { name: 'ping', args: [] }));
+      const asked = clients.map((client) => ask(new IoredisTransport(client), { name: 'ping', args: [] }));
       const ended = this.#gone.then(() => Promise.reject(new Error('it ended')));
       await Promise.race([...asked, ended]);
     } catch (error) {

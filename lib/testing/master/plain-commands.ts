@@ -2,7 +2,7 @@
 import type { Command, PlainCommand } from '../../redis/transport.js';
 import { WRONG_TYPE } from './keyspace.js';
 import type { Store } from './store.js';
-import type { ServerQuestion } from '../../redis/shared-encoding.js';
+import type { ServerQuestion } from '../../redis/transport.js';
 
 const SETTINGS: Readonly<Record<string, string>> = {
   appendfsync: 'always',

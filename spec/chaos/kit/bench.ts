@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { RedlockOptions } from '../../../lib/input/options.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { PATIENT } from '../../support/patience.js';
-import { byHand, CLIENT_KINDS, type ClientKind } from '../../support/real.js';
+import { type AnyClient, byHand, CLIENT_KINDS, type ClientKind, isReady } from '../../support/real.js';
 import { type Kind, kindsOf } from './commands.js';
 import { type ChaosBackend, type ChaosMaster, type ChaosMasters, startChaosMasters } from './masters.js';
 import { eventually, type Guest } from './stage.js';
@@ -55,7 +55,7 @@ export class Bench {
   }
 
   async open(
-    kind: ClientKind | undefined = CLIENT_KINDS[0],
+    kind: ClientKind<AnyClient> | undefined = CLIENT_KINDS[0],
     options: RedlockOptions = PATIENT,
   ): Promise<Guest> {
     if (kind === undefined) throw new Error('there are two kinds');
@@ -67,7 +67,7 @@ export class Bench {
   }
 
   async untilReady({ clients }: Guest): Promise<void> {
-    await eventually('the clients to be connected', () => clients.every(({ status }) => status === 'ready'));
+    await eventually('the clients to be connected', () => clients.every(isReady));
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 /** Runs many cases on several groups of masters at once. */
-import { CLIENT_KINDS, type ClientKind } from '../../support/real.js';
+import { ALL_KINDS, type AnyClient, type ClientKind } from '../../support/real.js';
 import { type Case, isMoment, nameOf } from './cases.js';
 import { QueueTrial } from './queue-trial.js';
 import type { ChaosBackend } from './masters.js';
@@ -30,8 +30,8 @@ export async function runAll(
     let stage: Stage | undefined;
     for (let entry = queue.shift(); entry !== undefined; entry = queue.shift()) {
       const [i, one] = entry;
-      const kind = CLIENT_KINDS[i % 4 === 3 ? 1 : 0] ?? CLIENT_KINDS[0];
-      if (kind === undefined) throw new Error('there are two kinds');
+      const kind = ALL_KINDS[i % ALL_KINDS.length];
+      if (kind === undefined) throw new Error('there are kinds');
       try {
         stage ??= await Stage.start(nodes, backend);
         table.add(one, await tryCase(stage, one, kind));
@@ -60,7 +60,7 @@ export async function runAll(
 
 let next = 0;
 
-async function tryCase(stage: Stage, one: Case, kind: ClientKind): Promise<Verdict> {
+async function tryCase(stage: Stage, one: Case, kind: ClientKind<AnyClient>): Promise<Verdict> {
   const resource = `chaos-${++next}`;
   const guests: CountedGuest[] = [];
   let verdict: Verdict;

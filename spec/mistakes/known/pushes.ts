@@ -53,6 +53,6 @@ export const PUSHES: readonly Mistake[] = [
   {
     name: 'pushes: the end of a dead connection is waited for',
     patches: [{ in: 'RedisSubscription.renew', find: 'this.#client.stream?.destroy();', replace: '' }],
-    noticedBy: { specs: ['spec/redis/subscription.spec.ts'] },
+    noticedBy: { specs: ['spec/redis/ioredis/subscription.spec.ts'] },
   },
 ];

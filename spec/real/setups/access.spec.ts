@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
-import type { Master } from '../../../lib/redis/connect.js';
+import type { Master } from '../../../lib/redis/masters.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
 import { freePort, HOST } from '../../../scripts/masters/wait.js';

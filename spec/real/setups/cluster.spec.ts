@@ -9,7 +9,14 @@ import type { RedlockOptions } from '../../../lib/input/options.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
 import { PATIENT } from '../../support/patience.js';
-import { byHand, CLIENT_KINDS, eventually, type SpecClient, startCluster } from '../../support/real.js';
+import {
+  ALL_KINDS,
+  type AnyClient,
+  byHand,
+  type ClientKind,
+  eventually,
+  startCluster,
+} from '../../support/real.js';
 import { rejection } from '../../support/rejection.js';
 import { expectPromises } from '../support/promises.js';
 
@@ -28,7 +35,7 @@ describe('set-ups: a Redis Cluster of three shards', () => {
   let masters: Masters;
   let shards: readonly Shard[];
   let others: Masters | undefined;
-  const clients: SpecClient[] = [];
+  const clients: AnyClient[] = [];
   const locks: Redlock[] = [];
   beforeEach(async () => {
     masters = await startCluster(SHARDS);
@@ -48,7 +55,10 @@ describe('set-ups: a Redis Cluster of three shards', () => {
     others = undefined;
   });
 
-  function open(kind = CLIENT_KINDS[0], options: RedlockOptions = {}): Redlock {
+  function open(
+    kind: ClientKind<AnyClient> | undefined = ALL_KINDS[0],
+    options: RedlockOptions = {},
+  ): Redlock {
     if (kind === undefined) throw new Error('there are two');
     const more = (others?.list ?? []).map(({ port }) => kind.open(port));
     const all = [kind.openCluster(shards[0]?.port ?? 0), ...more];
@@ -98,7 +108,7 @@ describe('set-ups: a Redis Cluster of three shards', () => {
     }
   }
 
-  for (const kind of CLIENT_KINDS) {
+  for (const kind of ALL_KINDS) {
     for (const nodes of [1, 3]) {
       it(`${kind.name}, N=${nodes}: all that locks do, on every shard`, async () => {
         if (nodes > 1) others = await startMasters(nodes - 1);

@@ -5,7 +5,7 @@
  */
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import type { Master } from '../../../lib/redis/connect.js';
+import type { Master } from '../../../lib/redis/masters.js';
 import type { RedlockOptions } from '../../../lib/input/options.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';

@@ -10,17 +10,18 @@ import {
   type ClientKind,
   eventually,
   Program,
-  type SpecClient,
+  type AnyClient,
+  isReady,
 } from '../../support/real.js';
 
-const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
+const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind<AnyClient>, ClientKind<AnyClient>];
 
 /** Real masters, instances and programs over them, and hands to look at them. */
 export class RealBench {
   readonly #defaults: RedlockOptions;
   masters!: Masters;
   hands!: Redis[];
-  readonly #clients: SpecClient[] = [];
+  readonly #clients: AnyClient[] = [];
   readonly #locks: Redlock[] = [];
   readonly #programs: Program[] = [];
 
@@ -42,12 +43,16 @@ export class RealBench {
   }
 
   /** An instance with connections of its own, as another process would have. */
-  async lock(options: RedlockOptions = {}, kind = IOREDIS_6, client: object = {}): Promise<Redlock> {
+  async lock(
+    options: RedlockOptions = {},
+    kind: ClientKind<AnyClient> = IOREDIS_6,
+    client: object = {},
+  ): Promise<Redlock> {
     const clients = this.masters.list.map(({ port }) => kind.open(port, { ...client }));
     const lock = new Redlock(clients, { ...this.#defaults, ...options });
     this.#clients.push(...clients);
     this.#locks.push(lock);
-    await eventually(() => clients.every(({ status }) => status === 'ready')); // all of them, and not a quorum
+    await eventually(() => clients.every(isReady)); // all of them, and not a quorum
     return lock;
   }
 

@@ -5,7 +5,7 @@ import type { RedlockOptions } from '../../../lib/input/options.js';
 import { SCRIPTS } from '../../../lib/protocol/lua/scripts.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Master, type Masters, startMasters } from '../../../scripts/masters.js';
-import { byHand, type ClientKind, eventually, type SpecClient } from '../real.js';
+import { byHand, type ClientKind, eventually, type AnyClient } from '../real.js';
 import { type Event, GUARDED, type GuardedMaster, type Persistence, Stand } from './stand.js';
 
 /** A server, and a connection to it for what a spec does by hand. */
@@ -50,7 +50,7 @@ function guarded({ master, hand }: Pair, persistence: Persistence): GuardedMaste
 export interface ServerTerms {
   readonly persistence?: Persistence;
   /** Over the caller's clients at their defaults, instead of connections of the instance's own. */
-  readonly kind?: ClientKind;
+  readonly kind?: ClientKind<AnyClient>;
   readonly args?: readonly string[];
 }
 
@@ -58,8 +58,8 @@ export class ServerStand extends Stand {
   protected readonly slackMs = 180_000; // no case takes longer: it is its timeout
   readonly servers: Masters;
   readonly hands: readonly Redis[];
-  readonly #kind: ClientKind | undefined;
-  readonly #clients: SpecClient[] = [];
+  readonly #kind: ClientKind<AnyClient> | undefined;
+  readonly #clients: AnyClient[] = [];
   readonly #instances: Redlock[] = [];
 
   private constructor(servers: Masters, pairs: readonly Pair[], { persistence = 'none', kind }: ServerTerms) {

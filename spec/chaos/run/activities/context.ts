@@ -1,8 +1,11 @@
 /** What a client's activities have in common: its order, its history, its instance of the library. */
 import { Redis } from 'ioredis';
+import { Redis as Redis5 } from 'ioredis5';
+import { createClient } from 'redis';
+import { createClient as createClient5 } from 'redis5';
 import * as quorate from '../../../../lib/index.js';
 import { Seeded } from '../../../simulation/world/seeded.js';
-import { HistoryFile, type Manner, type Mode, nowMs } from '../history.js';
+import { HistoryFile, type Manner, type Mode, nowMs, PRESENT } from '../history.js';
 import { type Held, Holding } from '../holding.js';
 import type { ClientOrder, FromClient } from '../orders.js';
 
@@ -24,13 +27,57 @@ export interface Asked {
   readonly waitMs?: number;
 }
 
+/** Clients that an instance locks by, and what ends them. */
+interface Opened {
+  readonly clients: readonly quorate.RedisClient[];
+  end(): void;
+}
+
+/** The fleet is mixed: each process has one of these kinds of client, by its number. */
+const KINDS: readonly ((urls: readonly string[]) => Opened)[] = [
+  (urls) => byIoredis(urls.map((url) => new Redis(url))),
+  (urls) => byNodeRedis(urls.map((url) => createClient({ url }))),
+  (urls) => byIoredis(urls.map((url) => new Redis5(url))),
+  (urls) => byNodeRedis(urls.map((url) => createClient5({ url }))),
+];
+
+function byIoredis(clients: readonly (Redis | Redis5)[]): Opened {
+  for (const client of clients) client.on('error', expected);
+  return {
+    clients,
+    end() {
+      for (const client of clients) client.disconnect();
+    },
+  };
+}
+
+type NodeRedis = ReturnType<typeof createClient> | ReturnType<typeof createClient5>;
+
+function byNodeRedis(clients: readonly NodeRedis[]): Opened {
+  for (const client of clients) {
+    client.on('error', expected);
+    client.connect().catch(expected);
+  }
+  return {
+    clients,
+    end() {
+      for (const client of clients) if (client.isOpen) client.destroy();
+    },
+  };
+}
+
+/** Faults. */
+function expected(): void {}
+
 export class ClientContext {
   readonly order: ClientOrder;
   readonly seeded: Seeded;
   readonly history: HistoryFile;
+  /** For what is done without the library. */
   readonly clients: readonly Redis[];
   /** To the server of the timestamp locks. */
   readonly timestamps: Redis;
+  readonly #opened: Opened;
   #redlock: quorate.Redlock;
   #calls = 0;
 
@@ -41,7 +88,10 @@ export class ClientContext {
     this.clients = order.urls.map((url) => new Redis(url));
     // a release that is sent a second time could delete another's lock, since an instant names nobody
     this.timestamps = new Redis(order.timestampUrl, { autoResendUnfulfilledCommands: false });
-    for (const client of [...this.clients, this.timestamps]) client.on('error', () => undefined); // faults are expected here
+    for (const client of [...this.clients, this.timestamps]) client.on('error', expected);
+    const open = order.version === PRESENT ? KINDS[Number(order.name.slice(1)) % KINDS.length] : KINDS[0];
+    if (open === undefined) throw new Error(`a client is called ${order.name}`);
+    this.#opened = open(order.urls);
     this.#redlock = this.#open();
   }
 
@@ -89,11 +139,12 @@ export class ClientContext {
   async end(): Promise<void> {
     await this.#redlock.close();
     for (const client of [...this.clients, this.timestamps]) client.disconnect();
+    this.#opened.end();
   }
 
   #open(): quorate.Redlock {
     const { keyPrefix, guardMs } = this.order;
-    return new quorate.Redlock([...this.clients], { keyPrefix, restartGuardMs: guardMs, ttlMs: 1_000 });
+    return new quorate.Redlock(this.#opened.clients, { keyPrefix, restartGuardMs: guardMs, ttlMs: 1_000 });
   }
 
   #refused(op: number, code: string): void {

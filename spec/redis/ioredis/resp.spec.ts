@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Garbled, type Message, RespReader } from '../../lib/redis/resp.js';
+import { Garbled, type Message, RespReader } from '../../../lib/redis/ioredis/resp.js';
 
 /** What is told of what comes in, in pieces as given. */
 function told(...pieces: readonly (string | Uint8Array)[]): string[] {

@@ -3,22 +3,7 @@
  * command's cost. ioredis 5 and 6 allow encoding it once for all masters, through their commands' `toWritable` and
  * `sendCommand`. With any other client, each encodes for itself.
  */
-
-/** Commands that are sent without a script: a plain claim, the commands of a timestamp lock, and questions about the server. */
-export type PlainCommand = 'set' | 'setnx' | 'get' | 'getset' | 'del' | ServerQuestion;
-
-/** Questions about the server: the same in each database. */
-export type ServerQuestion = 'time' | 'ping' | 'info' | 'config' | 'pubsub';
-
-/** A command to send; one object for all masters. */
-export interface Command {
-  readonly name: PlainCommand | 'evalsha' | 'eval';
-  readonly args: readonly string[];
-  /** Its encoding, once it was encoded for one of them. */
-  written?: Buffer | string;
-  /** The same command for a database other than 0, once it was made for one. */
-  selecting?: { readonly database: number; readonly command: Command };
-}
+import type { Command } from '../transport.js';
 
 /** The parts of an ioredis command that this needs. */
 interface WritableCommand {

@@ -1,17 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
-import type { DialledSocket } from '../../lib/redis/transport.js';
-import {
-  checkClient,
-  clientName,
-  fingerprint,
-  type RedisClient,
-  RedisTransport,
-} from '../../lib/redis/transport.js';
-import { thrown } from '../support/rejection.js';
+import type { DialledSocket } from '../../../lib/redis/ioredis/transport.js';
+import { clientName, type IoredisClient, IoredisTransport } from '../../../lib/redis/ioredis/transport.js';
 
 /** What quorate uses of an ioredis client. */
-class FakeClient extends EventEmitter implements RedisClient {
+class FakeClient extends EventEmitter implements IoredisClient {
   status = 'ready';
   connects = 0;
   readonly calls: unknown[][] = [];
@@ -46,7 +39,7 @@ class FakeClient extends EventEmitter implements RedisClient {
 function environment(status = 'ready') {
   const client = new FakeClient();
   client.status = status;
-  return { client, transport: new RedisTransport(client) };
+  return { client, transport: new IoredisTransport(client) };
 }
 
 describe('transport: the state of a client (rule 10)', () => {
@@ -117,7 +110,7 @@ describe('transport: the state of a client (rule 10)', () => {
     expect(transport.isCluster).to.equal(false);
     client.isCluster = true;
     client.stream.writable = false;
-    expect(new RedisTransport(client).state).to.equal('ready');
+    expect(new IoredisTransport(client).state).to.equal('ready');
   });
 });
 
@@ -259,7 +252,7 @@ describe('transport: commands and listeners', () => {
   it("reads the client's own key prefix", () => {
     const client = new FakeClient();
     client.options = { keyPrefix: 'app:' };
-    expect(new RedisTransport(client).keyPrefix).to.equal('app:');
+    expect(new IoredisTransport(client).keyPrefix).to.equal('app:');
     expect(environment().transport.keyPrefix).to.equal('');
   });
 });
@@ -290,32 +283,5 @@ describe('transport: how a master is called', () => {
   it('never by its password', () => {
     const options = { host: 'a', port: 1, password: 'secret', username: 'user' };
     expect(clientName(Object.assign(new FakeClient(), { options }))).to.equal('a:1');
-  });
-});
-
-describe('transport: what is no client', () => {
-  for (const given of [
-    null,
-    undefined,
-    'redis://a',
-    7,
-    {},
-    { status: 'ready' },
-    [],
-    { createBuiltinCommand: 1, status: 'ready' },
-  ]) {
-    it(`${JSON.stringify(given)} is refused by name of its place`, () => {
-      const error = thrown(() => checkClient(given, 'clients[1]', 'say it otherwise'));
-      expect(error.code).to.equal('INVALID_ARGUMENT');
-      expect(error.message).to.match(/^clients\[1\] must be an ioredis Redis or Cluster instance; got /);
-    });
-  }
-});
-
-describe('transport: fingerprints', () => {
-  it('distinguish tokens and do not show them', () => {
-    expect(fingerprint('client:secret'))
-      .to.match(/^[0-9a-f]{10}$/)
-      .and.not.equal(fingerprint('client:other'));
   });
 });

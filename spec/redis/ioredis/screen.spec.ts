@@ -3,13 +3,13 @@ import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
-import { openClients } from '../../lib/redis/connect.js';
-import { screen, type ScreenedClient, type Use } from '../../lib/redis/screen.js';
-import { Seeded } from '../simulation/world/seeded.js';
-import { RedisTransport } from '../../lib/redis/transport.js';
-import { garbage } from '../support/garbage.js';
-import { eventually } from '../support/real.js';
-import { bulk, RespServer } from '../support/resp-server.js';
+import { openIoredis } from '../../../lib/redis/ioredis/connect.js';
+import { screen, type ScreenedClient, type Use } from '../../../lib/redis/ioredis/screen.js';
+import { Seeded } from '../../simulation/world/seeded.js';
+import { IoredisTransport } from '../../../lib/redis/ioredis/transport.js';
+import { garbage } from '../../support/garbage.js';
+import { eventually } from '../../support/real.js';
+import { bulk, RespServer } from '../../support/resp-server.js';
 
 const CHANNEL = 'quorate:push:x';
 const push = (sign: string): string => `${sign}3\r\n${bulk('message')}${bulk(CHANNEL)}${bulk('w x r')}`;
@@ -252,7 +252,7 @@ describe('screen: what is opened by quorate', () => {
   afterEach(() => server.stop());
 
   it('the clients of Redlock.connect', async () => {
-    const [client] = openClients([`redis://127.0.0.1:${server.port}`]);
+    const [client] = openIoredis([`redis://127.0.0.1:${server.port}`]);
     await eventually(() => client?.status === 'ready');
     const before = server.connections;
     server.say('$-1\r\n');
@@ -265,7 +265,7 @@ describe('screen: what is opened by quorate', () => {
       const client = open(server.port).on('error', () => undefined);
       await client.connect();
       const events: string[] = [];
-      const subscription = new RedisTransport(client).subscribe?.(CHANNEL, {
+      const subscription = new IoredisTransport(client).subscribe?.(CHANNEL, {
         onOpen: () => events.push('open'),
         onPush: (text) => events.push(text),
         onLost: ({ message }) => events.push(message),

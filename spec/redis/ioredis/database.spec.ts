@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
-import { Database, selecting } from '../../lib/redis/database.js';
-import type { Command } from '../../lib/redis/shared-encoding.js';
-import { RELEASE } from '../../lib/protocol/lua/scripts.js';
-import { scriptDigest } from '../../lib/redis/script.js';
-import { RedisTransport } from '../../lib/redis/transport.js';
+import { Database } from '../../../lib/redis/ioredis/database.js';
+import { selecting } from '../../../lib/redis/script.js';
+import type { Command } from '../../../lib/redis/transport.js';
+import { RELEASE } from '../../../lib/protocol/lua/scripts.js';
+import { scriptDigest } from '../../../lib/redis/script.js';
+import { IoredisTransport } from '../../../lib/redis/ioredis/transport.js';
 
 interface Sent {
   readonly name: string;
@@ -32,7 +33,7 @@ function environment(open: (options: Options) => Redis | Redis5, options: Option
       return Promise.resolve('reply');
     },
   });
-  return { client, sent, transport: new RedisTransport(client) };
+  return { client, sent, transport: new IoredisTransport(client) };
 }
 
 const PLAIN: Command = { name: 'set', args: ['k', 'v', 'PX', '1000', 'NX'] };

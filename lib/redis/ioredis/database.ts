@@ -43,14 +43,3 @@ export class Database {
     return this.#isSelected ? number : undefined;
   }
 }
-
-/** The script with a SELECT before it. If that fails, the script does nothing. */
-export function selecting(source: string, database: number): string {
-  return `do
-  local selected = redis.pcall('SELECT', '${database}')
-  if selected.err then
-    return redis.error_reply('ERR quorate needs SELECT in scripts, for database ${database} (the right +select): ' .. selected.err)
-  end
-end
-${source}`;
-}

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
-import { type Command, sharedSender } from '../../lib/redis/shared-encoding.js';
+import type { Command } from '../../../lib/redis/transport.js';
+import { sharedSender } from '../../../lib/redis/ioredis/shared-encoding.js';
 
 interface Sent {
   toWritable(socket: unknown): string | Buffer;

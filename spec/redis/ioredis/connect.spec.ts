@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { expect } from 'chai';
-import { openClients } from '../../lib/redis/connect.js';
-import { Redlock } from '../../lib/redlock.js';
-import { thrown } from '../support/rejection.js';
+import { openIoredis } from '../../../lib/redis/ioredis/connect.js';
+import { Redlock } from '../../../lib/redlock.js';
+import { thrown } from '../../support/rejection.js';
 
 describe('connect: what is refused, before a connection is opened', () => {
   const wrong: [unknown, RegExp][] = [
@@ -83,8 +83,8 @@ describe('connect: a server that counts its connections', () => {
 });
 
 describe('connect: how its own clients are set up', () => {
-  const settings = (master: Parameters<typeof openClients>[0][number]) => {
-    const [client] = openClients([master]);
+  const settings = (master: Parameters<typeof openIoredis>[0][number]) => {
+    const [client] = openIoredis([master]);
     client?.disconnect();
     return client?.options;
   };

@@ -1,8 +1,8 @@
 /** The push connection, over a client that does what a spec says. */
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
-import { RedisSubscription, SUBSCRIBER_SETTINGS } from '../../lib/redis/subscription.js';
-import { settle } from '../support/fake-time.js';
+import { RedisSubscription, SUBSCRIBER_SETTINGS } from '../../../lib/redis/ioredis/subscription.js';
+import { settle } from '../../support/fake-time.js';
 
 class FakeStream extends EventEmitter {
   readonly unref: () => void;

@@ -1,0 +1,60 @@
+/**
+ * The events of a client of node-redis. Listeners stay for good: the clients that `createClient` gives inherit theirs from
+ * another object, and after `removeListener` of the last one, later listeners get no events.
+ */
+
+/** The parts of a client that are needed to listen to it. */
+export interface Telling {
+  /** Adds a listener. */
+  on(event: ClientEvent, listener: (error: Error) => void): unknown;
+  /** How many listeners it has. */
+  listenerCount(event: ClientEvent): number;
+}
+
+/** The events of a client that quorate listens to: a cluster has `connect` and `disconnect`. */
+export type ClientEvent = 'ready' | 'connect' | 'error' | 'end' | 'disconnect' | 'reconnecting';
+
+export interface Hearer {
+  onError?(error: Error): void;
+  /** Its state may have changed. */
+  onChange?(): void;
+}
+
+const CHANGES = ['ready', 'connect', 'end', 'disconnect', 'reconnecting'] as const;
+
+const all = new WeakMap<Telling, ClientEvents>();
+
+export class ClientEvents {
+  readonly #client: Telling;
+  readonly #hearers = new Set<Hearer>();
+
+  private constructor(client: Telling) {
+    this.#client = client;
+    client.on('error', this.#onError);
+    for (const event of CHANGES) client.on(event, this.#onChange);
+  }
+
+  static of(client: Telling): ClientEvents {
+    const events = all.get(client) ?? new ClientEvents(client);
+    all.set(client, events);
+    return events;
+  }
+
+  /** @returns ends it */
+  add(hearer: Hearer): () => void {
+    this.#hearers.add(hearer);
+    return () => this.#hearers.delete(hearer);
+  }
+
+  /** An error that nobody listens to would end the process: a dead master must not. It is printed, as ioredis does. */
+  readonly #onError = (error: Error): void => {
+    for (const hearer of this.#hearers) hearer.onError?.(error);
+    this.#onChange();
+    // oxlint-disable-next-line no-console
+    if (this.#client.listenerCount('error') === 1) console.error('[redis] Unhandled error event:', error);
+  };
+
+  readonly #onChange = (): void => {
+    for (const hearer of this.#hearers) hearer.onChange?.();
+  };
+}

@@ -1,0 +1,133 @@
+/**
+ * Pushes by a duplicate of a client of node-redis, with its address, rights and encryption.
+ *
+ * Each connection is a client of its own, which never reconnects: node-redis would subscribe again by itself, and not say when.
+ */
+import { SystemTimers, type Timer, type Timers } from '../../runtime/clock.js';
+import type { PushListener, Subscription } from '../subscription.js';
+import { type Endable, Ending } from './ending.js';
+
+/** The parts of a subscribing client that are needed. */
+export interface SubscriberClient extends Omit<Endable, 'on'> {
+  on(event: 'connect' | 'error' | 'end', listener: (error: Error) => void): unknown;
+  sendCommand(command: readonly string[]): Promise<unknown>;
+  connect(): Promise<unknown>;
+  subscribe(channel: string, listener: (text: string) => void): Promise<unknown>;
+}
+
+const NAMING = ['CLIENT', 'SETNAME', 'quorate-pushes'];
+
+const RECONNECT_FIRST_MS = 50;
+const RECONNECT_LAST_MS = 1_000;
+const CONNECT_TIMEOUT_MS = 2_000;
+
+/** The settings in which a duplicate differs from its original. @param socket  that of the original */
+export function subscriberSettings(socket: object): object {
+  return {
+    name: undefined, // version 5 does not connect if a user may not give one
+    database: 0, // channels do not belong to databases
+    keyPrefix: undefined,
+    pingInterval: undefined,
+    commandsQueueMaxLength: undefined,
+    clientSideCache: undefined,
+    emitInvalidate: undefined,
+    maintNotifications: 'disabled',
+    disableOfflineQueue: true,
+    commandOptions: undefined,
+    socket: {
+      ...socket,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: undefined, // no input is normal while nothing is released
+      reconnectStrategy: false,
+    },
+  };
+}
+
+/** Subscribes, and stays subscribed until it is closed. */
+export class NodeRedisSubscription implements Subscription {
+  readonly #duplicate: (settings: object) => SubscriberClient;
+  readonly #settings: object;
+  readonly #channel: string;
+  readonly #listener: PushListener;
+  #client: SubscriberClient | undefined;
+  #ending: Ending | undefined;
+  #retry: Timer | undefined;
+  readonly #timers: Timers;
+  #failures = 0;
+  #isClosed = false;
+
+  constructor(
+    duplicate: (settings: object) => SubscriberClient,
+    socket: object,
+    channel: string,
+    listener: PushListener,
+    timers: Timers = new SystemTimers(),
+  ) {
+    this.#duplicate = duplicate;
+    this.#settings = subscriberSettings(socket);
+    this.#channel = channel;
+    this.#listener = listener;
+    this.#timers = timers;
+    this.#connect();
+  }
+
+  renew(): void {
+    const client = this.#client;
+    if (client !== undefined) this.#lose(client, new Error('the push connection is renewed'), false);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#retry?.cancel();
+    this.#client = undefined;
+    this.#ending?.end();
+  }
+
+  #connect(): void {
+    const client = this.#duplicate(this.#settings);
+    this.#client = client;
+    this.#ending = new Ending(client);
+    let lossReason: Error | undefined;
+    client.on('error', (error) => {
+      lossReason = error;
+      this.#lose(client, error, false);
+    });
+    client.on('end', () =>
+      this.#lose(client, lossReason ?? new Error('the push connection was lost'), false),
+    );
+    client.unref();
+    const subscribed = async (): Promise<void> => {
+      await client.connect();
+      client.sendCommand(NAMING).catch(ignore); // who may not, need not
+      await client.subscribe(this.#channel, (text) => {
+        if (this.#client === client) this.#listener.onPush(text);
+      });
+    };
+    subscribed().then(
+      () => {
+        if (this.#client !== client) return;
+        this.#failures = 0;
+        this.#listener.onOpen();
+      },
+      (error: unknown) => {
+        const cause = error instanceof Error ? error : new Error(String(error));
+        this.#lose(client, cause, /^(?:NOPERM|ERR)/.test(cause.message));
+      },
+    );
+  }
+
+  /** @param isRefused  the master refused: it is not tried again */
+  #lose(client: SubscriberClient, cause: Error, isRefused: boolean): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#ending?.end();
+    if (this.#isClosed) return;
+    if (!isRefused) {
+      const delayMs = Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(this.#failures++, 10), RECONNECT_LAST_MS);
+      this.#retry = this.#timers.background(delayMs, () => this.#connect());
+    }
+    this.#listener.onLost(cause, isRefused);
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,256 @@
+/**
+ * The connection to one master by a client of node-redis (`redis` 5 and 6).
+ *
+ * The client stays the caller's, and so does its connection: who made it calls `connect()`. With a client's defaults, this can
+ * go wrong:
+ * - commands sent while it is offline wait in a queue and run later: `state` is checked before each send;
+ * - commands that are not written yet when the connection breaks would be written to the next one, so these are taken back; those
+ *   without an answer are rejected, and not sent again. In a cluster they are written to the next one, and their
+ *   undo follows them there;
+ * - a `timeout` rejects only commands that are not written yet; here it is off, since callers set deadlines;
+ * - a client type mapping changes replies: each command has its own.
+ *
+ * It writes at the end of a turn of the event loop, all commands of the turn at once.
+ */
+import { setMaxListeners } from 'node:events';
+import { afterImmediates } from '../../runtime/clock.js';
+import type { Command, Transport, TransportState } from '../transport.js';
+import { ClientEvents, type Telling } from './client-events.js';
+import { NodeRedisSubscription, type SubscriberClient } from './subscription.js';
+
+/** The parts of a client of node-redis (client, cluster) that this library needs. */
+export interface NodeRedisClient extends Telling {
+  /** `connect()` was called, and nothing that closes it. */
+  readonly isOpen: boolean;
+  /** It is connected. */
+  readonly isReady?: boolean;
+  /** Sends a command; a cluster takes more arguments. */
+  sendCommand(...given: never[]): Promise<unknown>;
+}
+
+interface Address {
+  readonly host?: string;
+  readonly port?: number;
+  readonly path?: string;
+}
+
+/** The parts of a client that are read if present. */
+interface ClientDetails {
+  readonly options?: {
+    readonly socket?: Address;
+    readonly database?: number;
+    readonly keyPrefix?: unknown;
+  };
+  readonly duplicate?: (overrides: object) => unknown;
+  /** Of a cluster. */
+  readonly masters?: readonly unknown[];
+  readonly getSlotRandomNode?: unknown;
+  readonly _options?: {
+    readonly rootNodes?: readonly { readonly url?: string; readonly socket?: Address }[];
+    readonly keyPrefix?: unknown;
+  };
+  readonly _keyPrefix?: unknown;
+}
+
+type Send = (...given: unknown[]) => Promise<unknown>;
+
+/** How a command is sent. */
+interface CommandOptions {
+  readonly typeMapping: object;
+  readonly timeout: undefined;
+  /** Takes the command back, unless it is written. */
+  readonly abortSignal: AbortSignal | undefined;
+  readonly asap: boolean;
+}
+
+/** Replies as RESP2 has them: maps as flat lists (the type of maps is `%`). */
+const OF_COMMANDS: CommandOptions = Object.freeze({
+  typeMapping: Object.freeze({ [37]: Array }),
+  timeout: undefined,
+  abortSignal: undefined,
+  asap: false,
+});
+
+/** What node-redis says of a command that was taken back. */
+const TAKEN_BACK = 'The command was aborted';
+
+/** What is sent on one connection. */
+class Sending {
+  readonly options: CommandOptions;
+  readonly #unwritten = new AbortController();
+
+  constructor() {
+    const { signal } = this.#unwritten;
+    setMaxListeners(0, signal); // each command that is not written yet has one
+    this.options = Object.freeze({ ...OF_COMMANDS, abortSignal: signal });
+  }
+
+  takeBack(): void {
+    this.#unwritten.abort();
+  }
+}
+
+const NOT_CONNECTED: Error = Object.freeze(new Error('nobody has called connect() on this client'));
+
+/** Sends through a client of node-redis. */
+export class NodeRedisTransport implements Transport {
+  readonly name: string;
+  readonly isCluster: boolean;
+  readonly keyPrefix: string;
+  readonly subscribe: Transport['subscribe'];
+  /** It writes by `setImmediate`. */
+  readonly whenWritten = afterImmediates;
+  readonly #client: NodeRedisClient & ClientDetails;
+  readonly #events: ClientEvents;
+  readonly #leave: () => void;
+  readonly #send: Sender;
+  /** On the connection that there is. */
+  #sending = new Sending();
+  /** No connection has been made or lost since this transport was created. */
+  #isFresh = true;
+  #lossReason: Error | undefined;
+
+  constructor(client: NodeRedisClient) {
+    const details = client as NodeRedisClient & ClientDetails;
+    this.#client = details;
+    this.#events = ClientEvents.of(client);
+    this.isCluster = 'getSlotRandomNode' in details;
+    this.name = clientName(details);
+    const prefix = details.options?.keyPrefix ?? details._options?.keyPrefix ?? details._keyPrefix;
+    this.keyPrefix = typeof prefix === 'string' || Buffer.isBuffer(prefix) ? prefix.toString() : '';
+    this.#send = sender(details, this.isCluster);
+    if (!this.isCluster && typeof details.duplicate === 'function') {
+      this.subscribe = (channel, listener) =>
+        new NodeRedisSubscription(
+          (settings) => details.duplicate?.(settings) as SubscriberClient,
+          details.options?.socket ?? {},
+          channel,
+          listener,
+        );
+    }
+    this.#leave = this.#events.add({ onError: (error) => this.#onError(error) });
+  }
+
+  get database(): number {
+    return this.#client.options?.database ?? 0;
+  }
+
+  get state(): TransportState {
+    if (this.isReady) {
+      this.#isFresh = false;
+      this.#lossReason = undefined;
+      return 'ready';
+    }
+    return this.#isFresh && this.#client.isOpen ? 'opening' : 'lost';
+  }
+
+  get isReady(): boolean {
+    const { isOpen, isReady, masters } = this.#client;
+    if (!isOpen) return false;
+    return isReady ?? (masters !== undefined && masters.length > 0); // a cluster of version 5 has no such property
+  }
+
+  get lossReason(): Error | undefined {
+    return this.#lossReason ?? (this.#client.isOpen ? undefined : NOT_CONNECTED);
+  }
+
+  call(command: Command): Promise<unknown> {
+    const args = this.keyPrefix === '' ? command.args : prefixed(command, this.keyPrefix);
+    return this.#send(command, args, this.#sending.options).catch(this.#explain);
+  }
+
+  /** Stops listening to the client. */
+  close(): void {
+    this.#leave();
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#events.add({
+      onChange: () => {
+        void this.state; // notes a connection, even if nobody reads the state before the next loss
+        listener();
+      },
+    });
+  }
+
+  #lose(error: Error): void {
+    this.#isFresh = false;
+    this.#lossReason = error;
+    this.#sending.takeBack();
+    this.#sending = new Sending();
+  }
+
+  /** What was taken back failed by the loss of the connection. */
+  readonly #explain = (error: Error): never => {
+    throw error.message === TAKEN_BACK ? (this.#lossReason ?? error) : error;
+  };
+
+  #onError(error: Error): void {
+    if (this.#client.isReady !== true) this.#lose(error); // else a message failed, and the connection is still there
+  }
+}
+
+type Sender = (command: Command, args: readonly string[], options: CommandOptions) => Promise<unknown>;
+
+/** How each kind of client takes a command. */
+function sender(client: NodeRedisClient, isCluster: boolean): Sender {
+  const send = client.sendCommand.bind(client) as Send;
+  if (isCluster)
+    return ({ name }, args) => {
+      const firstKey = args[name === 'eval' || name === 'evalsha' ? 2 : 0];
+      return send(firstKey, false, [name, ...args], OF_COMMANDS);
+    };
+  return ({ name }, args, options) => send([name, ...args], options);
+}
+
+/** Its keys with the client's own prefix, which the client puts before the keys of its own methods only. */
+function prefixed({ name, args }: Command, prefix: string): readonly string[] {
+  switch (name) {
+    case 'eval':
+    case 'evalsha': {
+      const end = 2 + Number(args[1]);
+      return args.map((arg, i) => (i >= 2 && i < end ? prefix + arg : arg));
+    }
+    case 'time':
+    case 'ping':
+    case 'info':
+    case 'config':
+    case 'pubsub':
+      return args;
+    default:
+      return args.map((arg, i) => (i === 0 || name === 'del' ? prefix + arg : arg));
+  }
+}
+
+export function isNodeRedis(given: unknown): given is NodeRedisClient {
+  return (
+    typeof given === 'object' &&
+    given !== null &&
+    'isOpen' in given &&
+    'sendCommand' in given &&
+    typeof given.sendCommand === 'function' &&
+    'listenerCount' in given
+  );
+}
+
+/** A pool and a Sentinel client send each command by any of their connections: an undo may run before its claim. */
+export function isUnordered(given: NodeRedisClient): boolean {
+  return 'totalClients' in given || 'getSentinelNode' in given;
+}
+
+function clientName({ _options, options }: ClientDetails): string {
+  if (_options?.rootNodes !== undefined) {
+    const roots = _options.rootNodes.slice(0, 3).map(({ url, socket }) => rootName(url, socket));
+    return `cluster(${roots.join(',')})`;
+  }
+  return addressName(options?.socket);
+}
+
+function rootName(url: string | undefined, socket: Address | undefined): string {
+  return url === undefined ? addressName(socket) : url.replace(/^[a-z]+:\/\/(?:.*@)?/, ''); // never a password
+}
+
+function addressName({ host = 'localhost', path, port = 6379 }: Address = {}): string {
+  if (path !== undefined) return path;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}

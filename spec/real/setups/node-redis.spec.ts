@@ -1,0 +1,141 @@
+/** Clients of node-redis as their owners have set them up. */
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { Redlock } from '../../../lib/redlock.js';
+import { type Masters, startMasters } from '../../../scripts/masters.js';
+import { PATIENT } from '../../support/patience.js';
+import { type AnyClient, byHand, eventually, isReady, NODE_REDIS_KINDS } from '../../support/real.js';
+import { expectPromises, untilAllAnswer } from '../support/promises.js';
+
+const DATABASE = 3;
+
+for (const kind of NODE_REDIS_KINDS) {
+  describe(`set-ups: ${kind.name}`, () => {
+    let masters: Masters;
+    const clients: AnyClient[] = [];
+    const locks: Redlock[] = [];
+    const hands: Redis[] = [];
+    afterEach(async () => {
+      for (const redlock of locks.splice(0)) await redlock.close({ releaseHeld: true });
+      for (const client of [...clients.splice(0), ...hands.splice(0)]) client.disconnect();
+      await masters.stop();
+    });
+    async function start(nodes: number, args: string[] = []): Promise<void> {
+      masters = await startMasters(nodes, { args });
+    }
+    function open(options: Record<string, unknown> = {}): Redlock {
+      const own = masters.list.map(({ port }) => kind.open(port, options));
+      const redlock = new Redlock(own, PATIENT);
+      clients.push(...own);
+      locks.push(redlock);
+      return redlock;
+    }
+    function handOf(index: number, options: Record<string, unknown> = {}): Redis {
+      const hand = byHand(masters.list[index]?.port ?? 0, options);
+      hands.push(hand);
+      return hand;
+    }
+
+    const settings: [string, Record<string, unknown>][] = [
+      ['RESP 2', { RESP: 2 }],
+      ['RESP 3', { RESP: 3 }],
+      ['database', { database: DATABASE }],
+      ['disableOfflineQueue', { disableOfflineQueue: true }],
+      ['commandOptions', { commandOptions: { timeout: 1, typeMapping: { 36: Buffer, 58: String } } }],
+      ['pingInterval', { pingInterval: 50 }],
+      ['commandsQueueMaxLength', { commandsQueueMaxLength: 1_000 }],
+    ];
+    for (const [title, options] of settings) {
+      it(`${title}: all that locks do`, async () => {
+        await start(3);
+        const [one, other] = [open(options), open(options)];
+        await untilAllAnswer(one, other);
+        await expectPromises(one, other);
+      });
+    }
+
+    it('votes are in the database of its options', async () => {
+      await start(1);
+      const lease = await open({ database: DATABASE }).acquire('r');
+      expect(await handOf(0, { db: DATABASE }).get('r')).to.equal(lease.token);
+    });
+
+    it('a password, and a user of its own', async () => {
+      await start(1, ['--requirepass', 'secret', '--user', 'locks', 'on', '>other', '~*', '&*', '+@all']);
+      for (const rights of [{ password: 'secret' }, { username: 'locks', password: 'other' }]) {
+        const [one, other] = [open(rights), open(rights)];
+        await untilAllAnswer(one, other);
+        await expectPromises(one, other);
+      }
+    });
+
+    it('a call right after connect() waits for the connection', async () => {
+      await start(1);
+      const redlock = open();
+      const lease = await redlock.acquire('r');
+      expect(lease.status).to.equal('held');
+    });
+
+    it('destroy() while a lock is held: calls fail and name the cause, and close() ends', async () => {
+      await start(1);
+      const redlock = open();
+      await redlock.ready();
+      await redlock.acquire('r');
+      for (const client of clients) client.disconnect();
+      const error: unknown = await redlock.acquire('r2', { waitMs: 0 }).catch((reason: unknown) => reason);
+      expect(String(error)).to.match(
+        /no quorum .*not connected: nobody has called connect\(\) on this client/,
+      );
+      await redlock.close({ releaseHeld: true });
+    });
+
+    it('connections are killed in the middle of use: callers get their locks, and no key is left', async () => {
+      await start(3);
+      const redlock = open();
+      await redlock.ready();
+      let killed = 0;
+      const work = Array.from({ length: 10 }, async (_, i) => {
+        for (let round = 0; round < 5 || killed < 3; round++) await redlock.using(`r${i}`, () => undefined);
+      });
+      for (; killed < 3; killed++) {
+        for (const i of masters.list.keys())
+          await handOf(i).call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+        await eventually(() => clients.every(isReady));
+      }
+      await Promise.all(work);
+      for (const i of masters.list.keys()) {
+        const hand = handOf(i);
+        await eventually(async () => (await hand.keys('r*')).length === 0);
+      }
+    });
+  });
+}
+
+describe('set-ups: Redlock.connect by node-redis', () => {
+  it('waits and is handed over by pushes; closed, also while it dials, or refused: no connection is left', async () => {
+    const masters = await startMasters(3);
+    const [url = ''] = masters.urls;
+    const hand = byHand(masters.list[0]?.port ?? 0);
+    const names = async (): Promise<(string | undefined)[]> =>
+      String(await hand.call('CLIENT', 'LIST'))
+        .trim()
+        .split('\n')
+        .map((line) => /name=(\S*)/.exec(line)?.[1]);
+    await Redlock.connect(masters.urls, { client: 'redis' }).close();
+    expect(() => Redlock.connect([...masters.urls, url], { client: 'redis' })).to.throw('given twice');
+    await Redlock.connect(['redis://127.0.0.1:1', url], { client: 'redis' }).close();
+    const [one, other] = [1, 2].map(() => Redlock.connect(masters.urls, { ...PATIENT, client: 'redis' })) as [
+      Redlock,
+      Redlock,
+    ];
+    const lease = await one.acquire('r');
+    const next = other.acquire('r');
+    await eventually(async () => (await names()).includes('quorate-pushes'));
+    await lease.release();
+    await (await next).release();
+    await Promise.all([one.close(), other.close()]);
+    await eventually(async () => (await names()).join() === '');
+    hand.disconnect();
+    await masters.stop();
+  });
+});
