@@ -111,10 +111,10 @@ const REQUIRE_CLIENTS = {
   transform: (code, id) => {
     if (!id.endsWith('lib/redis/loading.ts')) return null;
     const required = code
-      .replace("import { createRequire } from 'node:module';", '')
-      .replace('const load = createRequire(import.meta.url);', '')
+      .replace("import { createRequire as requireFrom } from 'node:module';", '')
+      .replace('const load = requireFrom(import.meta.url);', '')
       .replaceAll('load(', 'require(');
-    if (required.includes('createRequire')) throw new Error(`${id} is not as it was`);
+    if (required.includes('requireFrom')) throw new Error(`${id} is not as it was`);
     return required;
   },
 };

@@ -1,11 +1,11 @@
 /** The client libraries, loaded on first use: a program has one of them, or both, or brings clients of its own. */
-import { createRequire } from 'node:module';
+import { createRequire as requireFrom } from 'node:module';
 import type * as Ioredis from 'ioredis';
 import type * as NodeRedis from 'redis';
 import { RedlockError } from '../runtime/errors.js';
 
 /** The build makes `require` of it, which bundlers follow; within `try`, they let it be missing. */
-const load = createRequire(import.meta.url);
+const load = requireFrom(import.meta.url); // a bundle's banner often declares createRequire
 
 /** The libraries whose clients `Redlock.connect` can open, as they are installed. */
 export type ClientName = 'ioredis' | 'redis';
