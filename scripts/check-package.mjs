@@ -87,6 +87,15 @@ function checkContents(folder, tarball) {
   const absent = man.map((file) => file.replace('./', '')).filter((file) => !names.includes(file));
   if (absent.length > 0) throw new Error(`the package lacks ${absent.join(', ')}, which it names`);
   if (odd.length > 0) throw new Error(`the package has ${odd.join(', ')}`);
+  const program = `import { Redlock } from 'quorate'; try { Redlock.connect(['redis://127.0.0.1:1']); } catch ({ message }) { console.log(message); }`;
+  const said = run(
+    'Redlock.connect without a client',
+    process.execPath,
+    ['--input-type=module', '-e', program],
+    { cwd: folder },
+  );
+  if (!said.startsWith('Redlock.connect needs a Redis client: npm install '))
+    throw new Error(`it said ${said}`);
   const { texts, links, outside, faults } = walkLinks(packed, ROOT);
   if (faults.length > 0) throw new Error(faults.join('\n'));
   tell(`${links} links in ${texts} texts, ${outside} of them to code and charts in the repository ✓`);

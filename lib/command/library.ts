@@ -2,6 +2,7 @@
  * What the command uses of the library, beside its clock and its errors. The build takes this for an entry of its own, so
  * that the command and the library share one copy of the code, and the command's own code is in no file of the library's.
  */
+export { ioredis } from '../redis/loading.js';
 export { openIoredis } from '../redis/ioredis/connect.js';
 export { environmentOver } from '../redis/environment.js';
 export { Redlock } from '../redlock.js';

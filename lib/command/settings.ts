@@ -11,7 +11,7 @@ import { RedlockError, show } from '../runtime/errors.js';
 import type { Arguments } from './arguments.js';
 import { EXIT, Failure, misuse } from './failure.js';
 import type { Random } from '../runtime/random.js';
-import { environmentOver, openIoredis, Redlock } from './library.js';
+import { environmentOver, ioredis, openIoredis, Redlock } from './library.js';
 
 /** Where the locks are. */
 export interface Settings {
@@ -50,6 +50,7 @@ export function settingsOf(args: Arguments, env: NodeJS.ProcessEnv = process.env
 
 /** @throws Failure, naming the flag, the variable or the file · RedlockError */
 export function connect(settings: Settings, random?: Random): Connection {
+  ioredis(); // if it is not installed, no setting is to blame
   try {
     return open(settings, random);
   } catch (error) {

@@ -1,11 +1,11 @@
 /** The client libraries, loaded on first use: a program has one of them, or both, or brings clients of its own. */
-import { createRequire as requireFrom } from 'node:module';
+import { createRequire as requireFrom } from 'node:module'; // the bundles of specs declare createRequire themselves
 import type * as Ioredis from 'ioredis';
 import type * as NodeRedis from 'redis';
 import { RedlockError } from '../runtime/errors.js';
 
 /** The build makes `require` of it, which bundlers follow; within `try`, they let it be missing. */
-const load = requireFrom(import.meta.url); // a bundle's banner often declares createRequire
+const load = requireFrom(import.meta.url);
 
 /** The libraries whose clients `Redlock.connect` can open, as they are installed. */
 export type ClientName = 'ioredis' | 'redis';
@@ -45,10 +45,10 @@ function nodeRedisIfInstalled(): typeof NodeRedis | undefined {
   }
 }
 
-/** One that is there and broken says so itself. In a bundle there may be no `require`, and Yarn has words of its own. */
+/** An installed one that is broken says so itself. A bundle may have no `require`, and Yarn has its own wording. */
 function unlessMissing(error: unknown, name: ClientName): undefined {
   const [line = ''] = (error instanceof Error ? error.message : '').split('\n');
-  const isMissing = new RegExp(`(?:'|"|access )${name}\\b|\\brequire is not defined`).test(line);
+  const isMissing = new RegExp(`['"]${name}['"]|\\baccess ${name}\\b|\\brequire is not defined`).test(line);
   if (!isMissing) throw error;
 }
 

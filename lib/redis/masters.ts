@@ -1,4 +1,4 @@
-/** The masters that `Redlock.connect` is given, and what its connections have in common, whichever library opens them. */
+/** The masters that `Redlock.connect` is given. */
 import { invalidArgument, type RedlockError, withoutPassword } from '../runtime/errors.js';
 import { isClient } from './client.js';
 
@@ -7,17 +7,6 @@ import { isClient } from './client.js';
  * library that opens the connection (`RedisOptions` of ioredis, `RedisClientOptions` of node-redis).
  */
 export type Master = string | object;
-
-export const CONNECT_TIMEOUT_MS = 2_000;
-/** A connection is closed after this time without an answer: a cut network is noticed sooner than by TCP. */
-export const SILENCE_MS = 10_000;
-const RECONNECT_FIRST_MS = 50;
-const RECONNECT_LAST_MS = 2_000;
-
-/** How long to wait before the next attempt: a master that is back has its connection within two seconds. */
-export function reconnectMs(failures: number): number {
-  return Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(failures, 10), RECONNECT_LAST_MS);
-}
 
 /** @throws RedlockError `INVALID_ARGUMENT`: no array, or an empty one */
 export function checkList(masters: unknown): asserts masters is readonly unknown[] {

@@ -1,5 +1,10 @@
 /** A separate connection for a master's pushes: a client that subscribes can send nothing else. */
 
+/** Whether this answer to SUBSCRIBE will stay the same. An answer while it connects may not: a server has too many clients for a while. */
+export function isRefusal({ message }: Error): boolean {
+  return /^(?:NOPERM|ERR)/.test(message);
+}
+
 /** Receives pushes. */
 export interface PushListener {
   /** The master confirmed the subscription: pushes arrive from now on. Called again after each reconnection. */

@@ -55,6 +55,16 @@ export interface Transport {
   readonly subscribe?: ((channel: string, listener: PushListener) => Subscription) | undefined;
 }
 
+/** The name of a master without user and password. */
+export function addressName({ host = 'localhost', port = 6379 }: { host?: string; port?: number }): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** What a client puts before its keys, as its options say it: a text, or a Buffer. */
+export function prefixText(prefix: unknown): string {
+  return typeof prefix === 'string' || Buffer.isBuffer(prefix) ? prefix.toString() : '';
+}
+
 const FINGERPRINT_LENGTH = 10;
 
 /** Distinguishes tokens without showing them: the first hex digits of a SHA-256. */

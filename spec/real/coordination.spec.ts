@@ -6,10 +6,13 @@ import { Redlock } from '../../lib/redlock.js';
 import type { Masters } from '../../scripts/masters.js';
 import { PATIENT } from '../support/patience.js';
 import { ALL_KINDS, CLIENT_KINDS, eventually, startCluster } from '../support/real.js';
+import { wide } from '../support/breadth.js';
 import { until } from '../support/rejection.js';
 import { RealBench } from './support/real-bench.js';
 
-for (const kind of ALL_KINDS) {
+const NEWEST = ALL_KINDS.filter(({ name }) => name.endsWith('6'));
+
+for (const kind of wide(ALL_KINDS, NEWEST)) {
   describe(`elections and jobs on real servers: ${kind.name}`, () => {
     const bench = new RealBench();
     before(() => bench.open(3));

@@ -97,10 +97,11 @@ for (const nodes of wide([1, 3], [3])) {
       expect(new Set(votes.map((vote) => tokenIn(vote)))).to.deep.equal(new Set([lease.token]));
     });
 
-    for (const count of [1, 40]) {
-      it(`process.exit() right after a release of ${count} that was not awaited: nothing is left`, async () => {
+    const leaving = ['ioredis', 'redis'].flatMap((client) => [1, 40].map((count) => ({ client, count })));
+    for (const { client, count } of leaving) {
+      it(`process.exit() right after a release of ${count} by ${client} that was not awaited: nothing is left`, async () => {
         const names = Array.from({ length: count }, (_, i) => `left:${i}`);
-        const program = new Program('leave', masters.urls.join(), ...names);
+        const program = new Program('leave', masters.urls.join(), client, ...names);
         programs.push(program);
         const held = (): Promise<number[]> => Promise.all(hands.map((hand) => hand.exists(...names)));
         await eventually(async () => (await held()).every((keys) => keys === count));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
-import { Redlock } from '../../lib/index.js';
+import { type ClientName, Redlock } from '../../lib/index.js';
 import { PATIENT } from './patience.js';
 
 const [name = '', urlList = '', ...args] = process.argv.slice(2);
@@ -121,10 +121,14 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     say('left');
   },
 
-  /** Holds so many locks, releases them, and ends the process in the next statement. */
+  /** Holds locks by a client of that library, releases them, and ends the process in the next statement. */
   async leave() {
-    const [...names] = args;
-    const redlock = Redlock.connect(urls, { ttlMs: 600_000, waitMs: PATIENT.waitMs });
+    const [client, ...names] = args;
+    const redlock = Redlock.connect(urls, {
+      client: client as ClientName,
+      ttlMs: 600_000,
+      waitMs: PATIENT.waitMs,
+    });
     await redlock.ready();
     const leases = await Promise.all(names.map((name) => redlock.acquire(name)));
     await once(process.stdin, 'data'); // by now every master has given its vote

@@ -1,7 +1,8 @@
 /** Connections of our own by ioredis, set up as a lock needs them: no offline queue, and no automatic resending. */
 import type { Redis, RedisOptions } from 'ioredis';
 import { invalidArgument, withoutPassword } from '../../runtime/errors.js';
-import { checkMaster, CONNECT_TIMEOUT_MS, type Master, reconnectMs, SILENCE_MS } from '../masters.js';
+import { checkMaster, type Master } from '../masters.js';
+import { CONNECT_TIMEOUT_MS, reconnectMs, SILENCE_MS } from '../waits.js';
 import { ioredis } from '../loading.js';
 import { screen } from './screen.js';
 

@@ -4,7 +4,8 @@
  * It is a duplicate of the lock's client, with its address, rights and encryption. It belongs to us: it reconnects by
  * itself until it is closed, and never keeps the process alive.
  */
-import type { PushListener, Subscription } from '../subscription.js';
+import { isRefusal, type PushListener, type Subscription } from '../subscription.js';
+import { resubscribeMs } from '../waits.js';
 import { type ScreenedClient, screen } from './screen.js';
 
 /** The parts of a subscribing ioredis `Redis` that are needed. */
@@ -18,9 +19,6 @@ export interface SubscriberClient extends ScreenedClient {
   readonly stream?: ScreenedClient['stream'] & { unref?(): unknown; destroy(): unknown };
 }
 
-const RECONNECT_FIRST_MS = 50;
-const RECONNECT_LAST_MS = 1_000;
-
 /** The settings in which the duplicate differs from its original. */
 export const SUBSCRIBER_SETTINGS = {
   lazyConnect: true,
@@ -33,8 +31,7 @@ export const SUBSCRIBER_SETTINGS = {
   maxRetriesPerRequest: null,
   commandTimeout: undefined,
   socketTimeout: undefined, // no input is normal while nothing is released
-  retryStrategy: (times: number): number =>
-    Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(times - 1, 10), RECONNECT_LAST_MS),
+  retryStrategy: (times: number): number => resubscribeMs(times - 1),
 };
 
 /** Subscribes, and stays subscribed until it is closed. */
@@ -86,7 +83,7 @@ export class RedisSubscription implements Subscription {
       },
       (error: unknown) => {
         const cause = error instanceof Error ? error : new Error(String(error));
-        const isRefused = /^(?:NOPERM|ERR)/.test(cause.message);
+        const isRefused = isRefusal(cause);
         this.#onLost(cause, isRefused);
         if (!isRefused && !this.#isClosed) this.#client.disconnect(true); // it may succeed on a new connection
       },

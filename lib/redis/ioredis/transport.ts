@@ -14,7 +14,14 @@ import { Database } from './database.js';
 import { scriptIn } from '../script.js';
 import { type CommandSender, sharedSender } from './shared-encoding.js';
 import { RedisSubscription, SUBSCRIBER_SETTINGS, type SubscriberClient } from './subscription.js';
-import type { Command, ServerQuestion, Transport, TransportState } from '../transport.js';
+import {
+  addressName,
+  type Command,
+  prefixText,
+  type ServerQuestion,
+  type Transport,
+  type TransportState,
+} from '../transport.js';
 
 /** The parts of a client's socket that are read. */
 export interface DialledSocket {
@@ -281,22 +288,17 @@ export function clientName(client: IoredisClient & ClientDetails): string {
   if (client.isCluster === true) {
     return `cluster(${(client.startupNodes ?? []).slice(0, 3).map(startupName).join(',')})`;
   }
-  const { host = 'localhost', port = 6379, path, name, sentinels } = client.options ?? {};
+  const { path, name, sentinels, ...address } = client.options ?? {};
   if (hasSentinels(client)) {
     const first = sentinels?.[0];
     return `${name ?? 'mymaster'}@${first?.host ?? 'localhost'}:${first?.port ?? 26379}`;
   }
   if (path !== undefined && path !== null) return path;
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  return addressName(address);
 }
 
 function hasSentinels({ options }: ClientDetails): boolean {
   return (options?.sentinels ?? []).length > 0;
-}
-
-/** ioredis also accepts a Buffer, though its types do not say so. */
-function prefixText(prefix: unknown): string {
-  return typeof prefix === 'string' || Buffer.isBuffer(prefix) ? prefix.toString() : '';
 }
 
 function startupName(node: unknown): string {

@@ -3,7 +3,8 @@ import { SystemTimers, type Timer } from '../../runtime/clock.js';
 import { invalidArgument, withoutPassword } from '../../runtime/errors.js';
 import type { Opened } from '../connect.js';
 import { nodeRedis } from '../loading.js';
-import { checkMaster, CONNECT_TIMEOUT_MS, type Master, reconnectMs, SILENCE_MS } from '../masters.js';
+import { checkMaster, type Master } from '../masters.js';
+import { CONNECT_TIMEOUT_MS, reconnectMs, SILENCE_MS } from '../waits.js';
 import { type Endable, Ending } from './ending.js';
 import type { NodeRedisClient } from './transport.js';
 
@@ -17,6 +18,7 @@ interface Openable extends Omit<NodeRedisClient, 'on' | 'sendCommand'>, Omit<End
 /** The parts of a client's options that are merged with ours. */
 interface Settings {
   readonly url?: string;
+  readonly name?: string;
   readonly socket?: object;
 }
 
@@ -36,7 +38,7 @@ export function openNodeRedis(masters: readonly Master[]): Opened {
   return { clients: owned.map(({ client }) => client as unknown as NodeRedisClient), disconnect };
 }
 
-/** A client of ours: its connection is replaced if it says what nobody can read, or nothing. */
+/** A client of ours. Its connection is replaced if a message cannot be read, or if it is silent. */
 class OwnClient {
   readonly client: Openable;
   readonly #ending: Ending;
@@ -55,12 +57,17 @@ class OwnClient {
     this.#ending = new Ending(client);
     const { ErrorReply } = nodeRedis();
     client.on('error', (error) => {
-      // Not lost, and no answer of the master: it takes the next answer for the one to an earlier command.
+      // A message could not be read: the next answer would be taken for the one to an earlier command.
       if (client.isReady === true && !(error instanceof ErrorReply)) this.#replace();
     });
-    client.on('ready', () => void client.sendCommand(['CLIENT', 'SETNAME', 'quorate']).catch(ignore)); // who may not, need not
+    if (settings.name === undefined) client.on('ready', () => this.#name());
     client.connect().catch(ignore); // tallies name the cause
     this.#look = this.#lookLater();
+  }
+
+  /** By node-redis itself, a user who may not give a name could not connect. */
+  #name(): void {
+    this.client.sendCommand(['CLIENT', 'SETNAME', 'quorate']).catch(ignore);
   }
 
   close(): void {
@@ -75,7 +82,7 @@ class OwnClient {
     });
   }
 
-  /** A network that was cut shows by nothing but silence. */
+  /** A cut network shows only by its silence. */
   #ask(): void {
     if (this.#isAsked) return this.#replace();
     this.#isAsked = true;

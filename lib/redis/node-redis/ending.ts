@@ -4,7 +4,7 @@
 export interface Endable {
   readonly isOpen: boolean;
   readonly isReady?: boolean;
-  on(event: 'connect' | 'error', listener: (error: Error) => void): unknown;
+  on(event: 'connect' | 'error' | 'end', listener: (error: Error) => void): unknown;
   unref(): void;
   destroy(): unknown;
 }
@@ -22,6 +22,7 @@ export class Ending {
       if (this.#isEnded) this.#destroy();
     });
     client.on('error', () => (this.#isDialled = client.isReady === true));
+    client.on('end', () => (this.#isDialled = false)); // and it may connect anew
   }
 
   /** It must not reconnect from here on. */

@@ -4,22 +4,18 @@
  * Each connection is a client of its own, which never reconnects: node-redis would subscribe again by itself, and not say when.
  */
 import { SystemTimers, type Timer, type Timers } from '../../runtime/clock.js';
-import type { PushListener, Subscription } from '../subscription.js';
+import { isRefusal, type PushListener, type Subscription } from '../subscription.js';
+import { CONNECT_TIMEOUT_MS, resubscribeMs } from '../waits.js';
 import { type Endable, Ending } from './ending.js';
 
 /** The parts of a subscribing client that are needed. */
-export interface SubscriberClient extends Omit<Endable, 'on'> {
-  on(event: 'connect' | 'error' | 'end', listener: (error: Error) => void): unknown;
+export interface SubscriberClient extends Endable {
   sendCommand(command: readonly string[]): Promise<unknown>;
   connect(): Promise<unknown>;
   subscribe(channel: string, listener: (text: string) => void): Promise<unknown>;
 }
 
 const NAMING = ['CLIENT', 'SETNAME', 'quorate-pushes'];
-
-const RECONNECT_FIRST_MS = 50;
-const RECONNECT_LAST_MS = 1_000;
-const CONNECT_TIMEOUT_MS = 2_000;
 
 /** The settings in which a duplicate differs from its original. @param socket  that of the original */
 export function subscriberSettings(socket: object): object {
@@ -96,8 +92,10 @@ export class NodeRedisSubscription implements Subscription {
       this.#lose(client, lossReason ?? new Error('the push connection was lost'), false),
     );
     client.unref();
+    let isConnected = false;
     const subscribed = async (): Promise<void> => {
       await client.connect();
+      isConnected = true;
       client.sendCommand(NAMING).catch(ignore); // who may not, need not
       await client.subscribe(this.#channel, (text) => {
         if (this.#client === client) this.#listener.onPush(text);
@@ -111,7 +109,7 @@ export class NodeRedisSubscription implements Subscription {
       },
       (error: unknown) => {
         const cause = error instanceof Error ? error : new Error(String(error));
-        this.#lose(client, cause, /^(?:NOPERM|ERR)/.test(cause.message));
+        this.#lose(client, cause, isConnected && isRefusal(cause));
       },
     );
   }
@@ -123,8 +121,7 @@ export class NodeRedisSubscription implements Subscription {
     this.#ending?.end();
     if (this.#isClosed) return;
     if (!isRefused) {
-      const delayMs = Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(this.#failures++, 10), RECONNECT_LAST_MS);
-      this.#retry = this.#timers.background(delayMs, () => this.#connect());
+      this.#retry = this.#timers.background(resubscribeMs(this.#failures++), () => this.#connect());
     }
     this.#listener.onLost(cause, isRefused);
   }

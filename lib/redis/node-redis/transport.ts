@@ -4,9 +4,8 @@
  * The client stays the caller's, and so does its connection: who made it calls `connect()`. With a client's defaults, this can
  * go wrong:
  * - commands sent while it is offline wait in a queue and run later: `state` is checked before each send;
- * - commands that are not written yet when the connection breaks would be written to the next one, so these are taken back; those
- *   without an answer are rejected, and not sent again. In a cluster they are written to the next one, and their
- *   undo follows them there;
+ * - commands that are not written yet when the connection breaks would be written to the next one: they are taken back. In a
+ *   cluster they are written there, and their undo follows them;
  * - a `timeout` rejects only commands that are not written yet; here it is off, since callers set deadlines;
  * - a client type mapping changes replies: each command has its own.
  *
@@ -14,7 +13,7 @@
  */
 import { setMaxListeners } from 'node:events';
 import { afterImmediates } from '../../runtime/clock.js';
-import type { Command, Transport, TransportState } from '../transport.js';
+import { addressName, type Command, prefixText, type Transport, type TransportState } from '../transport.js';
 import { ClientEvents, type Telling } from './client-events.js';
 import { NodeRedisSubscription, type SubscriberClient } from './subscription.js';
 
@@ -117,7 +116,7 @@ export class NodeRedisTransport implements Transport {
     this.isCluster = 'getSlotRandomNode' in details;
     this.name = clientName(details);
     const prefix = details.options?.keyPrefix ?? details._options?.keyPrefix ?? details._keyPrefix;
-    this.keyPrefix = typeof prefix === 'string' || Buffer.isBuffer(prefix) ? prefix.toString() : '';
+    this.keyPrefix = prefixText(prefix);
     this.#send = sender(details, this.isCluster);
     if (!this.isCluster && typeof details.duplicate === 'function') {
       this.subscribe = (channel, listener) =>
@@ -243,14 +242,9 @@ function clientName({ _options, options }: ClientDetails): string {
     const roots = _options.rootNodes.slice(0, 3).map(({ url, socket }) => rootName(url, socket));
     return `cluster(${roots.join(',')})`;
   }
-  return addressName(options?.socket);
+  return options?.socket?.path ?? addressName(options?.socket ?? {});
 }
 
 function rootName(url: string | undefined, socket: Address | undefined): string {
-  return url === undefined ? addressName(socket) : url.replace(/^[a-z]+:\/\/(?:.*@)?/, ''); // never a password
-}
-
-function addressName({ host = 'localhost', path, port = 6379 }: Address = {}): string {
-  if (path !== undefined) return path;
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  return url === undefined ? addressName(socket ?? {}) : url.replace(/^[a-z]+:\/\/(?:.*@)?/, ''); // never a password
 }

@@ -1,6 +1,9 @@
 /** Clients of node-redis as their owners have set them up. */
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { createClient } from 'redis';
+import { createClient as createClient5 } from 'redis5';
+import sinon from 'sinon';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
 import { PATIENT } from '../../support/patience.js';
@@ -87,6 +90,28 @@ for (const kind of NODE_REDIS_KINDS) {
         /no quorum .*not connected: nobody has called connect\(\) on this client/,
       );
       await redlock.close({ releaseHeld: true });
+    });
+
+    it('a client without listeners of its own, in a second instance: its losses are heard of', async () => {
+      await start(1);
+      const create = (kind.name === 'node-redis 6' ? createClient : createClient5) as typeof createClient;
+      const client = create({ url: masters.urls[0] ?? '' });
+      const printed = sinon.stub(console, 'error');
+      try {
+        await client.connect();
+        await new Redlock([client], PATIENT).close();
+        const redlock = new Redlock([client], PATIENT);
+        locks.push(redlock);
+        await redlock.ready();
+        const down = new Promise<void>((resolve) => redlock.on('nodeDown', () => resolve()));
+        await handOf(0).call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+        await down;
+        await redlock.ready();
+        await (await redlock.acquire('r')).release();
+      } finally {
+        printed.restore();
+        client.destroy();
+      }
     });
 
     it('connections are killed in the middle of use: callers get their locks, and no key is left', async () => {

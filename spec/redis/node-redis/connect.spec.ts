@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { ConnectOptions } from '../../../lib/connect-options.js';
 import { type AnyClient, eventually, isReady } from '../../support/real.js';
 import { RespServer } from '../../support/resp-server.js';
-import { reconnectMs } from '../../../lib/redis/masters.js';
+import { reconnectMs } from '../../../lib/redis/waits.js';
 import { openClients } from '../../../lib/redis/connect.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { thrown } from '../../support/rejection.js';

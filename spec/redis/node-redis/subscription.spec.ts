@@ -111,6 +111,13 @@ describe('node-redis: pushes', () => {
     expect(made).to.have.length(1);
   });
 
+  it('a master that has too many clients as it connects is asked again', async () => {
+    const { time, events } = environment([{ connect: new Error('ERR max number of clients reached') }]);
+    await settle();
+    await time.advance(50);
+    expect(events).to.deep.equal(['lost: ERR max number of clients reached', 'open']);
+  });
+
   it('renew: connects anew; close: ends it, and whatever comes after', async () => {
     const { time, made, events, subscription } = environment();
     await settle();
