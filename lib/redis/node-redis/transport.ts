@@ -89,7 +89,7 @@ class Sending {
   }
 }
 
-const NOT_CONNECTED: Error = Object.freeze(new Error('nobody has called connect() on this client'));
+const NOT_CONNECTED: Error = Object.freeze(new Error('this client is not open: call its connect()'));
 
 /** Sends through a client of node-redis. */
 export class NodeRedisTransport implements Transport {

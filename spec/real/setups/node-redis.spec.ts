@@ -87,7 +87,7 @@ for (const kind of NODE_REDIS_KINDS) {
       for (const client of clients) client.disconnect();
       const error: unknown = await redlock.acquire('r2', { waitMs: 0 }).catch((reason: unknown) => reason);
       expect(String(error)).to.match(
-        /no quorum .*not connected: nobody has called connect\(\) on this client/,
+        /no quorum .*not connected: this client is not open: call its connect\(\)/,
       );
       await redlock.close({ releaseHeld: true });
     });

@@ -57,7 +57,7 @@ describe('node-redis: the state of a client (rule 10)', () => {
   it('nobody has told it to connect: lost, and it says so', () => {
     const { transport } = over({ isOpen: false, isReady: false });
     expect(transport.state).to.equal('lost');
-    expect(transport.lossReason?.message).to.equal('nobody has called connect() on this client');
+    expect(transport.lossReason?.message).to.equal('this client is not open: call its connect()');
   });
 
   it('a cluster of version 5 is connected as soon as it knows masters', () => {
