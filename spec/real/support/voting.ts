@@ -6,7 +6,7 @@ import type { Redlock } from '../../../lib/redlock.js';
 import { tokenIn } from '../../../lib/runtime/random.js';
 import type { RealBench } from './real-bench.js';
 
-/** Far more than the two seconds that it takes, for a machine that is busy. */
+/** Far more than the two seconds that it takes, and several renewals, for a machine that is busy. */
 const WHOLE_WITHIN_MS = 150_000;
 const LOOK_EVERY_MS = 50;
 
