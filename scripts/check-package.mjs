@@ -1,6 +1,7 @@
 /**
- * Looks at the built package as a stranger would: packed, weighed, installed into an empty folder beside ioredis 6 and ioredis 5, or node-redis alone,
- * imported, required, bundled, type-checked by every way of resolving modules, and run under Jest, all against real masters.
+ * Looks at the built package as a stranger would: packed, weighed, installed into an empty folder beside ioredis 6 and
+ * ioredis 5, or node-redis alone, imported, required, bundled, type-checked by every way of resolving modules, and run under
+ * Jest, all against real masters.
  * The tests of docs/TESTING.md are run under every test runner; `--runners` does nothing else.
  */
 import { spawnSync } from 'node:child_process';
@@ -11,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { register } from 'tsx/esm/api';
 import { ENTRIES } from './entries.mjs';
 import { pack, strangersEnv } from './package/pack.mjs';
+import { checkCommand } from './package/command.mjs';
 import { NODE_REDIS_PROGRAMS, PROGRAMS } from './package/programs.mjs';
 import {
   bytesOf,
@@ -205,7 +207,7 @@ function checkBeside(ioredis, temporary, tarball, urls) {
 }
 
 /** Without ioredis: `Redlock.connect` takes what there is. */
-function checkBesideNodeRedis(version, temporary, tarball, urls) {
+async function checkBesideNodeRedis(version, temporary, tarball, urls) {
   const folder = join(temporary, `redis-${version}`);
   const types = `@types/node@${installed('@types/node')}`;
   install(folder, `install beside node-redis ${version}`, [tarball, `redis@${version}`, types]);
@@ -214,6 +216,7 @@ function checkBesideNodeRedis(version, temporary, tarball, urls) {
   const said = run(`import, node-redis ${version}`, process.execPath, ['import.mjs', ...urls], options);
   if (said !== 'ioredis is not installed: npm install ioredis.\n') throw new Error(`it said ${said}`);
   run(`types by nodenext, node-redis ${version}`, bin('tsc'), ['-p', 'tsconfig.nodenext.json'], options);
+  await checkCommand({ folder, env: strangersEnv, what: `node-redis ${version}`, run }, urls);
 }
 
 async function checkBesideAll(temporary, tarball) {
@@ -222,7 +225,7 @@ async function checkBesideAll(temporary, tarball) {
     for (const ioredis of [installed('ioredis'), installed('ioredis5'), OLDEST_IOREDIS])
       checkBeside(ioredis, temporary, tarball, masters.urls);
     for (const redis of [installed('redis'), installed('redis5'), OLDEST_NODE_REDIS])
-      checkBesideNodeRedis(redis, temporary, tarball, masters.urls);
+      await checkBesideNodeRedis(redis, temporary, tarball, masters.urls);
   } finally {
     await masters.stop();
   }

@@ -2,12 +2,11 @@
  * What the command uses of the library, beside its clock and its errors. The build takes this for an entry of its own, so
  * that the command and the library share one copy of the code, and the command's own code is in no file of the library's.
  */
-export { ioredis } from '../redis/loading.js';
-export { openIoredis } from '../redis/ioredis/connect.js';
+export { installedClient } from '../redis/loading.js';
+export { openClients } from '../redis/connect.js';
 export { environmentOver } from '../redis/environment.js';
 export { Redlock } from '../redlock.js';
 export { fingerprint } from '../redis/transport.js';
-export { IoredisTransport } from '../redis/ioredis/transport.js';
 export { Silence, toError } from '../redis/server-errors.js';
 export { counterKey, RESERVED, takenKey } from '../protocol/keys.js';
 export { SHARED_FIELD } from '../protocol/lua/stored.js';

@@ -9,7 +9,6 @@ import {
   MUTEX,
   NO_MARKER,
   READ,
-  IoredisTransport,
   releaseQueued,
   RESERVED,
   RESERVED_MARK,
@@ -21,8 +20,7 @@ import {
   toError,
   tokenIn,
 } from './library.js';
-import type { Command } from '../redis/transport.js';
-import type { Client } from './settings.js';
+import type { Command, Transport } from '../redis/transport.js';
 
 /** How long a master may take for an answer. */
 const ANSWER_MS = 2_000;
@@ -32,7 +30,7 @@ const SCANNED = 500;
 const timers = new SystemTimers();
 
 /** The answer of a master within two seconds. @throws Error */
-export async function ask(transport: IoredisTransport, command: Command): Promise<unknown> {
+export async function ask(transport: Transport, command: Command): Promise<unknown> {
   await ready(transport);
   return within(transport.call(command));
 }
@@ -46,7 +44,7 @@ function within<T>(answer: Promise<T>): Promise<T> {
 }
 
 /** A client that was just made gets as long to connect. */
-async function ready(transport: IoredisTransport): Promise<void> {
+async function ready(transport: Transport): Promise<void> {
   if (transport.state === 'ready') return;
   let unwatch = (): void => undefined;
   const isReady = new Promise<void>((resolve) => {
@@ -65,7 +63,7 @@ async function ready(transport: IoredisTransport): Promise<void> {
  * The last fencing token of a lock that a master accepted, for the first lease on a grant; undefined if it has none, or does not
  * say.
  */
-export async function lastFence(transport: IoredisTransport, key: string): Promise<number | undefined> {
+export async function lastFence(transport: Transport, key: string): Promise<number | undefined> {
   const counter = await ask(transport, { name: 'get', args: [counterKey(key)] }).catch(() => null);
   const fence = typeof counter === 'string' ? Number(counter) - (FENCE_BLOCK - 1) : NaN;
   return Number.isSafeInteger(fence) ? fence : undefined;
@@ -73,20 +71,19 @@ export async function lastFence(transport: IoredisTransport, key: string): Promi
 
 /** The names of keys that may be locks: strings and hashes that are not the library's own. At most `limit`. */
 export async function namesOn(
-  client: Client,
+  transport: Transport,
   {
     keyPrefix,
     pattern,
     limit,
   }: { readonly keyPrefix: string; readonly pattern: string; readonly limit: number },
 ): Promise<ReadonlySet<string>> {
-  await ready(new IoredisTransport(client));
   const names = new Set<string>();
   for (const type of ['string', 'hash']) {
     let cursor = '0';
     do {
-      const step = client.scan(cursor, 'MATCH', escaped(keyPrefix) + pattern, 'COUNT', SCANNED, 'TYPE', type);
-      const [next, keys] = await within(step);
+      const args = [SCANNING, '0', cursor, escaped(keyPrefix) + pattern, type];
+      const [next, keys] = (await ask(transport, { name: 'eval', args })) as [string, string[]]; // what SCAN replies
       cursor = next;
       for (const key of keys) {
         if (names.size >= limit) return names;
@@ -96,6 +93,9 @@ export async function namesOn(
   }
   return names;
 }
+
+/** One step of SCAN, in the database of the locks. ARGV 1 cursor, 2 pattern, 3 type */
+const SCANNING = `return redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ${SCANNED}, 'TYPE', ARGV[3])`;
 
 /** Escapes a prefix, so that a pattern matches it literally. */
 function escaped(prefix: string): string {
@@ -114,7 +114,7 @@ export interface Holders {
 }
 
 /** @throws Error */
-export async function holdersOn(transport: IoredisTransport, key: string): Promise<Holders> {
+export async function holdersOn(transport: Transport, key: string): Promise<Holders> {
   const reply = await ask(transport, { name: 'eval', args: [HOLDERS, '1', key] });
   const [type, ttlMs, ...tokens] = Array.isArray(reply) ? reply.map(String) : [];
   return {
@@ -127,7 +127,7 @@ export async function holdersOn(transport: IoredisTransport, key: string): Promi
 
 /** Has the master refuse extensions that would set a vote of these tokens again. @throws Error */
 export async function takeAway(
-  transport: IoredisTransport,
+  transport: Transport,
   keyPrefix: string,
   tokens: readonly string[],
   lifeMs: number,
@@ -137,7 +137,7 @@ export async function takeAway(
 
 /** Puts an own token in place of the holders'. @returns whether it has the vote now @throws Error */
 export async function keepOn(
-  transport: IoredisTransport,
+  transport: Transport,
   key: string,
   {
     token,
@@ -164,7 +164,7 @@ return 1`;
 
 /** Takes the lock away from them, and hands it over to the first who waits. @throws Error */
 export async function releaseOn(
-  transport: IoredisTransport,
+  transport: Transport,
   key: string,
   { isShared, tokens }: Holders,
 ): Promise<void> {

@@ -11,7 +11,9 @@ import { RedlockError, show } from '../runtime/errors.js';
 import type { Arguments } from './arguments.js';
 import { EXIT, Failure, misuse } from './failure.js';
 import type { Random } from '../runtime/random.js';
-import { environmentOver, ioredis, openIoredis, Redlock } from './library.js';
+import type { RedisClient } from '../redis/client.js';
+import type { Transport } from '../redis/transport.js';
+import { environmentOver, installedClient, openClients, Redlock } from './library.js';
 
 /** Where the locks are. */
 export interface Settings {
@@ -27,12 +29,11 @@ interface Origin {
   readonly options: { readonly path: string } | undefined;
 }
 
-/** A client of a master, and the one of its locks. */
-export type Client = ReturnType<typeof openIoredis>[number];
-
 /** Connections to all masters, and the instance over them. */
 export interface Connection {
-  readonly clients: readonly Client[];
+  readonly clients: readonly RedisClient[];
+  /** What is sent to the masters beside the locks' requests. */
+  readonly transports: readonly Transport[];
   readonly redlock: Redlock;
   readonly keyPrefix: string;
   /** Releases what is held, and ends the connections. */
@@ -50,7 +51,7 @@ export function settingsOf(args: Arguments, env: NodeJS.ProcessEnv = process.env
 
 /** @throws Failure, naming the flag, the variable or the file · RedlockError */
 export function connect(settings: Settings, random?: Random): Connection {
-  ioredis(); // if it is not installed, no setting is to blame
+  installedClient(); // if none is, no setting is to blame
   try {
     return open(settings, random);
   } catch (error) {
@@ -60,10 +61,7 @@ export function connect(settings: Settings, random?: Random): Connection {
 
 /** @throws RedlockError `INVALID_ARGUMENT` */
 function open({ masters, options }: Settings, random: Random | undefined): Connection {
-  const clients = openIoredis(masters);
-  const disconnect = (): void => {
-    for (const client of clients) client.disconnect();
-  };
+  const { clients, disconnect } = openClients(masters);
   try {
     const environment = environmentOver(clients, () => undefined);
     const redlock = new Redlock(random === undefined ? environment : { ...environment, random }, options);
@@ -71,7 +69,8 @@ function open({ masters, options }: Settings, random: Random | undefined): Conne
       await redlock.close({ drainMs: 0, releaseHeld: true });
       disconnect();
     };
-    return { clients, redlock, keyPrefix: redlock.options.keyPrefix, close };
+    const { transports } = environment;
+    return { clients, transports, redlock, keyPrefix: redlock.options.keyPrefix, close };
   } catch (error) {
     disconnect();
     throw error;
@@ -127,7 +126,7 @@ function readFile(path: string): Settings {
     throw wrongFile(path, `${show(unknown)} is not a setting: use ${NAMES.join(' and ')}`);
   const { nodes, options = {} } = given as { readonly nodes?: unknown; readonly options?: unknown }; // checked here
   if (!Array.isArray(nodes) || nodes.length === 0)
-    throw wrongFile(path, 'nodes must be a list of URLs or ioredis options');
+    throw wrongFile(path, 'nodes must be a list of URLs or options of a client');
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw wrongFile(path, 'options must be an object');
   const origin: Origin = { masters: { path }, options: { path } };

@@ -4,20 +4,17 @@
  * What can go wrong: a server that evicts, expires or loses the key accepts late writes again. Check and write are two steps,
  * between which the process can be paused; RedisFence.LUA joins them in one script if the write is to the same server.
  */
-import { Database } from '../redis/ioredis/database.js';
-import { selecting } from '../redis/script.js';
+import { type ScriptClient, type ScriptRunner, scriptRunner } from '../redis/scripts.js';
 import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
 import { checkNames } from '../input/option-names.js';
-import { scriptDigest } from '../redis/script.js';
+import { scriptDigest, selecting } from '../redis/script.js';
 import { messageOf, requireFence, staleFence, storedDigits, wrongKind } from './refusal.js';
 
-/** The parts of a client that the fence uses. An ioredis `Redis` or `Cluster`, of version 5 or 6, has them. */
-export interface RedisFenceClient {
-  /** EVAL: runs a script by its source. */
-  eval(script: string, numKeys: number, ...args: string[]): Promise<unknown>;
-  /** EVALSHA: runs a script that the server knows, by its digest. */
-  evalsha(digest: string, numKeys: number, ...args: string[]): Promise<unknown>;
-}
+/**
+ * The parts of a client that the fence uses. A client of ioredis (`Redis`, `Cluster`) or node-redis (client, cluster, pool) has
+ * them.
+ */
+export type RedisFenceClient = ScriptClient;
 
 /** Options of `new RedisFence`. */
 export interface RedisFenceOptions {
@@ -102,16 +99,14 @@ export class RedisFence {
    */
   static readonly LUA: string = ACCEPTS;
 
-  readonly #redis: RedisFenceClient;
-  readonly #database: Database;
+  readonly #redis: ScriptRunner;
   readonly #keyPrefix: string;
   readonly #ttl: readonly string[];
 
   /** @throws RedlockError `INVALID_ARGUMENT`: not a client, or a wrong option */
   constructor(redis: RedisFenceClient, options: RedisFenceOptions = {}) {
-    if (typeof redis?.eval !== 'function' || typeof redis.evalsha !== 'function') {
-      throw invalidArgument('redis', redis, 'an ioredis Redis or Cluster instance');
-    }
+    const runner = scriptRunner(redis);
+    if (runner === undefined) throw invalidArgument('redis', redis, 'a client of ioredis or node-redis');
     checkNames('options', options, ['keyPrefix', 'ttlMs']);
     const { keyPrefix = 'quorate:accepted:', ttlMs } = options;
     if (typeof keyPrefix !== 'string' || !keyPrefix.isWellFormed())
@@ -119,8 +114,7 @@ export class RedisFence {
     if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs >= 1)) {
       throw invalidArgument('ttlMs', ttlMs, 'a whole number of milliseconds from 1 on');
     }
-    this.#redis = redis;
-    this.#database = new Database(redis);
+    this.#redis = runner;
     this.#keyPrefix = keyPrefix;
     this.#ttl = ttlMs === undefined ? [] : [String(ttlMs)];
   }
@@ -165,13 +159,14 @@ export class RedisFence {
   }
 
   async #run(key: string, fence: string): Promise<unknown> {
-    const database = this.#database.number;
+    const { database } = this.#redis;
     const source = database === undefined ? SOURCE : selecting(SOURCE, database);
+    const args = [fence, ...this.#ttl];
     try {
-      return await this.#redis.evalsha(scriptDigest(source), 1, key, fence, ...this.#ttl);
+      return await this.#redis.evalsha(scriptDigest(source), key, args);
     } catch (error) {
       if (!says(error, 'NOSCRIPT')) throw error;
-      return this.#redis.eval(source, 1, key, fence, ...this.#ttl);
+      return this.#redis.eval(source, key, args);
     }
   }
 }

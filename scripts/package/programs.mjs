@@ -140,6 +140,8 @@ for (const redlock of [new Redlock(clients), Redlock.connect(urls), Redlock.conn
   await (await next).release();
   await redlock.close();
 }
+const fence = new RedisFence(clients[0], { keyPrefix: 'package:fence:' });
+if (!(await fence.accepts('a', 2)) || (await fence.accepts('a', 1))) throw new Error('the fence in Redis');
 for (const client of clients) client.destroy();
 try {
   Redlock.connect(urls, { client: 'ioredis' });
@@ -149,8 +151,15 @@ try {
 `;
 
 const NODE_REDIS_TYPES = `
-import { createClient, createCluster } from 'redis';
+import { createClient, createClientPool, createCluster } from 'redis';
 import { Redlock } from 'quorate';
+import { RedisFence } from 'quorate/fence';
+export const fences = [
+  new RedisFence(createClient()),
+  new RedisFence(createCluster({ rootNodes: [] })),
+  new RedisFence(createClientPool()),
+  new RedisFence(createClient({ RESP: 3 })),
+];
 export const redlock = new Redlock([
   createClient({ url: 'redis://a:6379' }),
   createCluster({ rootNodes: [{ url: 'redis://b:6379' }] }),
@@ -160,7 +169,7 @@ export const own = Redlock.connect(['redis://a:6379', { url: 'redis://b:6379' }]
 
 /** The files of the folder of one who has node-redis and not ioredis. The program ends by itself. */
 export const NODE_REDIS_PROGRAMS = {
-  'import.mjs': `import { createClient } from 'redis';\nimport { Redlock } from 'quorate';\n${USE_NODE_REDIS}`,
+  'import.mjs': `import { createClient } from 'redis';\nimport { Redlock } from 'quorate';\nimport { RedisFence } from 'quorate/fence';\n${USE_NODE_REDIS}`,
   'types.mts': NODE_REDIS_TYPES,
   'tsconfig.nodenext.json': tsconfig('nodenext', 'nodenext', ['types.mts']),
 };

@@ -73,7 +73,7 @@ describe('the command: which masters', () => {
     ['no JSON', '{"nodes": ["redis://:sesame@a:1"', /it is not JSON$/],
     ['no object', '[]', /it is not an object$/],
     ['an unknown name', '{"node": []}', /"node" is not a setting: use nodes and options$/],
-    ['no nodes', '{"nodes": []}', /nodes must be a list of URLs or ioredis options$/],
+    ['no nodes', '{"nodes": []}', /nodes must be a list of URLs or options of a client$/],
     ['odd options', '{"nodes": ["redis://a:1"], "options": 5}', /options must be an object$/],
   ];
   for (const [what, text, expected] of CASES) {

@@ -2,6 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Cluster, Redis } from 'ioredis';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5';
+import { createClient, createCluster, RESP_TYPES } from 'redis';
+import { createClient as createClient5, createCluster as createCluster5 } from 'redis5';
 import {
   MemoryFence,
   RedisFence,
@@ -9,6 +11,7 @@ import {
   type RedisFenceOptions,
 } from '../../lib/fence/index.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
+import type { IoredisScripts } from '../../lib/redis/ioredis/scripts.js';
 import { byHand, startCluster } from '../support/real.js';
 import { rejection, thrown } from '../support/rejection.js';
 import { CLOSE_PAIRS, NOW, WRONG_INPUT } from './input.js';
@@ -20,7 +23,8 @@ let masters: Masters;
 let cluster: Masters;
 let redis: Redis;
 /** By kind. That they can be put here is the type test: each is a client as it comes. */
-let clients: Record<string, RedisFenceClient & { disconnect(): void }>;
+let clients: Record<string, RedisFenceClient>;
+let close: () => void;
 
 const portOf = ({ list }: Masters): number => list[0]?.port ?? 0;
 
@@ -28,7 +32,7 @@ before(async () => {
   [masters, cluster] = await Promise.all([startMasters(1), startCluster()]);
   redis = byHand(portOf(masters));
   const node = { host: HOST, port: portOf(cluster) };
-  clients = {
+  const ioredis = {
     'ioredis 6': new Redis(portOf(masters), HOST),
     'ioredis 6, its own replies': new Redis({ port: portOf(masters), host: HOST, replyMapping: 'resp3' }),
     'ioredis 6, numbers as texts': new Redis(portOf(masters), HOST, { stringNumbers: true }),
@@ -36,16 +40,33 @@ before(async () => {
     'ioredis 6 Cluster': new Cluster([node]),
     'ioredis 5 Cluster': new Cluster5([node]),
   };
+  const [socket, rootNodes] = [{ host: HOST, port: portOf(masters) }, [{ socket: node }]];
+  const nodeRedis = {
+    'node-redis 6': createClient({ socket }),
+    'node-redis 6, Buffers': createClient({
+      socket,
+      commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
+    }),
+    'node-redis 5': createClient5({ socket }),
+    'node-redis 6 cluster': createCluster({ rootNodes }),
+    'node-redis 5 cluster': createCluster5({ rootNodes }),
+  };
+  await Promise.all(Object.values(nodeRedis).map((client) => client.connect()));
+  clients = { ...ioredis, ...nodeRedis };
+  close = () => {
+    for (const client of Object.values(ioredis)) client.disconnect();
+    for (const client of Object.values(nodeRedis)) client.destroy();
+  };
 });
 after(async () => {
-  for (const client of Object.values(clients ?? {})) client.disconnect();
+  close?.();
   redis?.disconnect();
   await Promise.all([masters?.stop(), cluster?.stop()]);
 });
 beforeEach(() => redis.flushall());
 
 /** A client that keeps count of what is sent. */
-function counted(client: RedisFenceClient = redis): RedisFenceClient & { readonly sent: string[] } {
+function counted(client: IoredisScripts = redis): IoredisScripts & { readonly sent: string[] } {
   const sent: string[] = [];
   return {
     sent,
@@ -62,6 +83,11 @@ describe('RedisFence on real servers', () => {
     'ioredis 5',
     'ioredis 6 Cluster',
     'ioredis 5 Cluster',
+    'node-redis 6',
+    'node-redis 6, Buffers',
+    'node-redis 5',
+    'node-redis 6 cluster',
+    'node-redis 5 cluster',
   ]) {
     it(`${kind}: accepts the first, the same and a higher one, refuses a lower one; resources are apart`, async () => {
       const client = clients[kind];
@@ -72,6 +98,8 @@ describe('RedisFence on real servers', () => {
       expect(await guard.accepts('r', NOW + 1)).to.equal(true);
       expect(await guard.accepts('r', NOW)).to.equal(false);
       expect(await guard.accepts('other', 5)).to.equal(true);
+      const other = new RedisFence(client, { keyPrefix: `${kind}:`, ttlMs: 600_000 }); // another script's arguments
+      expect(await other.accepts('r', NOW)).to.equal(false);
       await guard.check('r', NOW + 1);
       const error = await rejection(guard.check('r', NOW));
       expect([error.code, error.message, error.resources]).to.deep.equal([
@@ -246,11 +274,19 @@ describe('RedisFence on real servers', () => {
     });
   }
 
-  for (const client of [undefined, null, 'redis://a', {}, { eval: () => 1 }, { evalsha: () => 1 }]) {
+  for (const client of [
+    undefined,
+    null,
+    'redis://a',
+    {},
+    { eval: () => 1 },
+    { evalsha: () => 1 },
+    { evalSha: () => 1 },
+  ]) {
     it(`a client that is ${JSON.stringify(client) ?? 'undefined'}: INVALID_ARGUMENT`, () => {
       const error = thrown(() => new RedisFence(client as unknown as RedisFenceClient));
       expect(error.code).to.equal('INVALID_ARGUMENT');
-      expect(error.message).to.match(/^redis must be an ioredis Redis or Cluster instance; got /);
+      expect(error.message).to.match(/^redis must be a client of ioredis or node-redis; got /);
     });
   }
 

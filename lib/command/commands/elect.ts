@@ -19,7 +19,7 @@ export async function elect(args: Arguments, command: readonly string[]): Promis
   const signals = new Signals();
   try {
     tellOfOutages(connection.redlock);
-    await connected(connection.clients, signals.ending);
+    await connected(connection.transports, signals.ending);
     const election = connection.redlock.election(name, { ttlMs });
     for (;;) {
       const leadership = await campaign(() => election.campaign(value, { signal: signals.ending }), signals);

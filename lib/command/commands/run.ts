@@ -61,7 +61,7 @@ async function acquired(
   own: OwnTokens,
 ): Promise<Lease | number> {
   const { name, ttlMs, conflictExitCode } = order;
-  const waitedMs = await connected(connection.clients, signals.ending);
+  const waitedMs = await connected(connection.transports, signals.ending);
   const waitMs = Math.max(0, Math.ceil(order.waitMs - waitedMs));
   const notice = waitMs > 0 ? noticeOnTerminal(connection, name, own) : undefined;
   try {

@@ -3,7 +3,7 @@ import type { Inspection, NodeInspection } from '../../lease/inspection.js';
 import type { SharedInspection, NodeHolders } from '../../lease/shared-inspection.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT, Failure, misuse } from '../failure.js';
-import { quorumOf, IoredisTransport } from '../library.js';
+import { quorumOf } from '../library.js';
 import { lastFence, namesOn } from '../masters-data.js';
 import { type Connection, connect, settingsOf } from '../settings.js';
 import { coloured, complain, print, printJson, shownTime, table } from '../terminal.js';
@@ -60,13 +60,11 @@ export async function look({ redlock }: Pick<Connection, 'redlock'>, name: strin
 }
 
 export async function see(connection: Connection, name: string): Promise<Seen> {
-  const { clients, keyPrefix } = connection;
+  const { keyPrefix, transports } = connection;
   const seen = await look(connection, name);
-  const answering = clients.filter((_client, i) => seen.nodes[i]?.state !== 'unknown');
-  const fences = await Promise.all(
-    answering.map((client) => lastFence(new IoredisTransport(client), keyPrefix + name)),
-  );
-  const last = agreed(fences, quorumOf(clients.length));
+  const answering = transports.filter((_transport, i) => seen.nodes[i]?.state !== 'unknown');
+  const fences = await Promise.all(answering.map((transport) => lastFence(transport, keyPrefix + name)));
+  const last = agreed(fences, quorumOf(transports.length));
   return last === undefined ? seen : { ...seen, fence: last };
 }
 
@@ -138,9 +136,9 @@ interface NamesOrder {
 
 /** A name is listed if it is a lock on any master that answers. */
 async function showNames(connection: Connection, { pattern, limit, isJson }: NamesOrder): Promise<number> {
-  const { clients, keyPrefix } = connection;
+  const { keyPrefix, transports } = connection;
   const found = await Promise.allSettled(
-    clients.map((client) => namesOn(client, { keyPrefix, pattern, limit })),
+    transports.map((transport) => namesOn(transport, { keyPrefix, pattern, limit })),
   );
   const answers = found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   if (answers.length === 0)

@@ -2,7 +2,8 @@
 import { createInterface } from 'node:readline/promises';
 import type { Arguments } from '../arguments.js';
 import { EXIT, Failure, misuse } from '../failure.js';
-import { isOurs, quorumOf, IoredisTransport, SystemRandom } from '../library.js';
+import type { Transport } from '../../redis/transport.js';
+import { isOurs, quorumOf, SystemRandom } from '../library.js';
 import { type Holders, holdersOn, keepOn, releaseOn, takeAway } from '../masters-data.js';
 import { type Connection, connect, settingsOf } from '../settings.js';
 import { complain, print, printJson, shownTime } from '../terminal.js';
@@ -10,7 +11,7 @@ import { see, shownLock } from './status.js';
 
 /** One master that answers. */
 interface Seen {
-  readonly transport: IoredisTransport;
+  readonly transport: Transport;
   readonly holders: Holders;
 }
 
@@ -37,10 +38,10 @@ export async function unlock(args: Arguments): Promise<number> {
   const connection = connect(settingsOf(args));
   try {
     const shown = await see(connection, name);
-    const { keyPrefix, clients } = connection;
+    const { keyPrefix, transports } = connection;
     const { seen, silent } = await findHolder(connection, keyPrefix + name);
     const held = seen.filter(({ holders }) => holders.tokens.length > 0);
-    const quorum = quorumOf(clients.length);
+    const quorum = quorumOf(transports.length);
     if (seen.length < quorum)
       throw new Failure(
         `${silent} masters do not answer, so ${name} may be held there; run quorate doctor to find the cause`,
@@ -70,17 +71,14 @@ export async function unlock(args: Arguments): Promise<number> {
 }
 
 async function findHolder(
-  { clients }: Connection,
+  { transports }: Connection,
   key: string,
 ): Promise<{ readonly seen: readonly Seen[]; readonly silent: number }> {
   const looks = await Promise.allSettled(
-    clients.map(async (client) => {
-      const transport = new IoredisTransport(client);
-      return { transport, holders: await holdersOn(transport, key) };
-    }),
+    transports.map(async (transport) => ({ transport, holders: await holdersOn(transport, key) })),
   );
   const seen = looks.flatMap((look) => (look.status === 'fulfilled' ? [look.value] : []));
-  return { seen, silent: clients.length - seen.length };
+  return { seen, silent: transports.length - seen.length };
 }
 
 /**

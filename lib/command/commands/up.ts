@@ -7,7 +7,7 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Arguments } from '../arguments.js';
 import { EXIT, Failure } from '../failure.js';
 import { ask } from '../masters-data.js';
-import { openIoredis, IoredisTransport } from '../library.js';
+import { environmentOver, openClients } from '../library.js';
 import { print, printJson } from '../terminal.js';
 import { untilInterrupted } from '../until-interrupted.js';
 
@@ -31,8 +31,10 @@ export async function up(args: Arguments): Promise<number> {
   const masters = ports.map((port) => new LocalMaster(server, port, folder, kept !== undefined));
   try {
     await Promise.all(masters.map((master) => master.answers()));
-    tell(args, ports);
+    let isTold = false;
     await untilInterrupted(LOOK_MS, async () => {
+      if (!isTold) tell(args, ports); // not before an interrupt is noticed: it may follow at once
+      isTold = true;
       const dead = masters.find(({ hasEnded }) => hasEnded);
       if (dead !== undefined)
         throw new Failure(`the master on port ${dead.port} ended by itself`, EXIT.system);
@@ -127,16 +129,17 @@ class LocalMaster {
 
   /** Resolves when it does. @throws Failure */
   async answers(): Promise<void> {
-    const clients = openIoredis([`redis://${HOST}:${this.port}`]);
+    const opened = openClients([`redis://${HOST}:${this.port}`]);
+    const { disconnect, transports } = environmentOver(opened.clients, opened.disconnect);
     try {
-      const asked = clients.map((client) => ask(new IoredisTransport(client), { name: 'ping', args: [] }));
+      const asked = transports.map((transport) => ask(transport, { name: 'ping', args: [] }));
       const ended = this.#gone.then(() => Promise.reject(new Error('it ended')));
       await Promise.race([...asked, ended]);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new Failure(`the master on port ${this.port} does not start: ${why}`, EXIT.system);
     } finally {
-      for (const client of clients) client.disconnect();
+      disconnect();
     }
   }
 

@@ -4,8 +4,7 @@
  */
 import type { Transport } from '../../redis/transport.js';
 import { type Clock, SystemClock, SystemTimers, type Timer, type Timers } from '../../runtime/clock.js';
-import { quorumOf, IoredisTransport } from '../library.js';
-import type { Client } from '../settings.js';
+import { quorumOf } from '../library.js';
 
 /** How long to wait for a quorum. After that, whoever takes the lock says what is wrong. */
 const QUORUM_MS = 1_000;
@@ -13,8 +12,7 @@ const QUORUM_MS = 1_000;
 const OTHERS_MS = 200;
 
 /** Waits for the connections of clients that were just made. @returns how long, in ms */
-export function connected(clients: readonly Client[], signal: AbortSignal): Promise<number> {
-  const transports = clients.map((client) => new IoredisTransport(client));
+export function connected(transports: readonly Transport[], signal: AbortSignal): Promise<number> {
   return connecting(transports, signal, { clock: new SystemClock(), timers: new SystemTimers() });
 }
 
