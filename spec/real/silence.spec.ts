@@ -6,24 +6,45 @@ import { SILENT_WINDOW, WINDOW } from '../../lib/node/send-window.js';
 import { type Master, type Masters, startMasters } from '../../scripts/masters.js';
 import { locksOn } from '../support/commands.js';
 import { PATIENT } from '../support/patience.js';
-import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';
+import { ALL_KINDS, type AnyClient, byHand, type ClientKind, eventually, isReady } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { wide } from '../support/breadth.js';
 
-/** ioredis keeps these two on every client. */
-function queues(client: SpecClient): { readonly command: number; readonly offline: number } {
-  const { commandQueue, offlineQueue } = client as unknown as Record<string, { readonly length: number }>;
-  return { command: commandQueue?.length ?? 0, offline: offlineQueue?.length ?? 0 };
+/** What waits in a client: for an answer, and for a connection. */
+interface Queues {
+  readonly command: number;
+  readonly offline: number;
+}
+
+/** ioredis has both on every client; of node-redis, which shows neither, it is counted what is not answered. */
+function watched(client: AnyClient): () => Queues {
+  if ('commandQueue' in client) {
+    const queues = client as unknown as Record<string, { readonly length: number }>;
+    return () => ({
+      command: queues['commandQueue']?.length ?? 0,
+      offline: queues['offlineQueue']?.length ?? 0,
+    });
+  }
+  let command = 0;
+  const counted = client as unknown as { sendCommand(...given: unknown[]): Promise<unknown> };
+  const send = counted.sendCommand.bind(client);
+  counted.sendCommand = (...given) => {
+    command++;
+    return send(...given).finally(() => command--);
+  };
+  return () => ({ command, offline: 0 });
 }
 
 interface Bench {
   readonly masters: Masters;
-  readonly clients: readonly SpecClient[];
+  readonly clients: readonly AnyClient[];
+  /** Of each client. */
+  readonly queues: readonly (() => Queues)[];
   readonly hands: readonly Redis[];
   readonly redlock: Redlock;
 }
 
-for (const kind of wide(CLIENT_KINDS, CLIENT_KINDS.slice(0, 1))) {
+for (const kind of wide(ALL_KINDS, ALL_KINDS.slice(0, 1))) {
   for (const [nodes, silent] of [
     [3, 1],
     [5, 2],
@@ -37,11 +58,11 @@ for (const kind of wide(CLIENT_KINDS, CLIENT_KINDS.slice(0, 1))) {
       const few = (): readonly Master[] => bench.masters.list.slice(0, silent);
 
       it('frozen: 1,500 acquisitions and releases go on, the requests in flight are bounded, and all is undone at the thaw', async () => {
-        const { redlock, clients, hands } = bench;
+        const { redlock, queues, hands } = bench;
         await traffic(redlock, 50);
         for (const master of few()) await master.freeze();
         await traffic(redlock, 1_000);
-        const inFlight = (): number[] => clients.slice(0, silent).map((client) => queues(client).command);
+        const inFlight = (): number[] => queues.slice(0, silent).map((waiting) => waiting().command);
         let late: number[] = [];
         await eventually(async () => {
           const early = inFlight(); // and no more once the silence is found out
@@ -50,23 +71,23 @@ for (const kind of wide(CLIENT_KINDS, CLIENT_KINDS.slice(0, 1))) {
           return late.join() === early.join();
         });
         expect(Math.max(...late)).to.be.within(1, 2 * WINDOW + SILENT_WINDOW);
-        expect(clients.map((client) => queues(client).offline)).to.deep.equal(clients.map(() => 0));
+        expect(queues.map((waiting) => waiting().offline)).to.deep.equal(queues.map(() => 0));
         for (const master of few()) await master.thaw();
         for (const hand of hands) await eventually(async () => (await locksOn(hand)).length === 0);
         expect((await redlock.inspect('r')).nodes.map(({ state }) => state)).to.not.include('unknown');
       });
 
       it('dead: acquire and release go on, nothing waits in a queue, and nothing runs when they are back', async () => {
-        const { redlock, clients, hands } = bench;
+        const { redlock, clients, queues, hands } = bench;
         await traffic(redlock, 50);
-        await eventually(() => clients.every((client) => queues(client).command === 0));
+        await eventually(() => queues.every((waiting) => waiting().command === 0));
         for (const master of few()) await master.kill();
-        await eventually(() => clients.slice(0, silent).every(({ status }) => status !== 'ready'));
+        await eventually(() => !clients.slice(0, silent).some(isReady));
         await traffic(redlock, 500);
-        for (const client of clients.slice(0, silent))
-          expect(queues(client)).to.deep.equal({ command: 0, offline: 0 });
+        for (const waiting of queues.slice(0, silent))
+          expect(waiting()).to.deep.equal({ command: 0, offline: 0 });
         for (const master of few()) await master.restart({ empty: true });
-        await eventually(() => clients.every(({ status }) => status === 'ready'));
+        await eventually(() => clients.every(isReady));
         for (const hand of hands.slice(0, silent)) {
           await eventually(() => hand.status === 'ready');
           await hand.ping();
@@ -77,7 +98,7 @@ for (const kind of wide(CLIENT_KINDS, CLIENT_KINDS.slice(0, 1))) {
       });
 
       it('a majority frozen: NO_QUORUM that names each node and its cause; all is undone at the thaw', async () => {
-        const { redlock, masters, clients, hands } = bench;
+        const { redlock, masters, queues, hands } = bench;
         const most = masters.list.slice(0, nodes - Math.floor(nodes / 2));
         for (const master of most) await master.freeze();
         const attempt = (): Promise<RedlockError> =>
@@ -99,34 +120,35 @@ for (const kind of wide(CLIENT_KINDS, CLIENT_KINDS.slice(0, 1))) {
             i < most.length ? `${entry.node} unknown (no reply` : 'masters granted',
           );
         }
-        expect(clients.map((client) => queues(client).offline)).to.deep.equal(clients.map(() => 0));
+        expect(queues.map((waiting) => waiting().offline)).to.deep.equal(queues.map(() => 0));
         for (const master of most) await master.thaw();
         for (const hand of hands) await eventually(async () => (await locksOn(hand)).length === 0);
         await (await redlock.acquire('r')).release();
       });
 
       it('a majority dead: NO_QUORUM that names each node and its cause', async () => {
-        const { redlock, masters, clients } = bench;
+        const { redlock, masters, clients, queues } = bench;
         const most = masters.list.slice(0, nodes - Math.floor(nodes / 2));
         for (const master of most) await master.kill();
-        await eventually(() => clients.slice(0, most.length).every(({ status }) => status !== 'ready'));
+        await eventually(() => !clients.slice(0, most.length).some(isReady));
         const error = await rejection(redlock.acquire('r', { waitMs: 0 }));
         expect(error.code).to.equal('NO_QUORUM');
         for (const { name: _name, host, port } of most)
           expect(error.message).to.contain(`${host}:${port} unknown (not connected`);
-        expect(clients.map((client) => queues(client).offline)).to.deep.equal(clients.map(() => 0));
+        expect(queues.map((waiting) => waiting().offline)).to.deep.equal(queues.map(() => 0));
       });
     });
   }
 }
 
-async function open(kind: ClientKind, nodes: number): Promise<Bench> {
+async function open(kind: ClientKind<AnyClient>, nodes: number): Promise<Bench> {
   const masters = await startMasters(nodes);
   const clients = masters.list.map(({ port }) => kind.open(port));
   const hands = masters.list.map(({ port }) => byHand(port));
+  const queues = clients.map(watched);
   const redlock = new Redlock(clients, PATIENT);
-  await eventually(() => [...clients, ...hands].every(({ status }) => status === 'ready'));
-  return { masters, clients, hands, redlock };
+  await eventually(() => [...clients, ...hands].every(isReady));
+  return { masters, clients, queues, hands, redlock };
 }
 
 async function close({ masters, clients, hands }: Bench): Promise<void> {
