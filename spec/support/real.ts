@@ -52,7 +52,7 @@ interface NodeRedis {
 }
 
 /** Connects it, as its owner does, and gives it the method of ioredis. */
-function connected(client: NodeRedis): AnyClient {
+export function connected(client: NodeRedis): AnyClient {
   client.on('error', ignore);
   client.connect().catch(ignore); // a failure shows in the client's state
   const disconnect = (): void => {

@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
-import type { Master } from '../../../lib/redis/masters.js';
+import { createClient } from 'redis';
+import { createClient as createClient5 } from 'redis5';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
 import { freePort, HOST } from '../../../scripts/masters/wait.js';
 import { rightsOf, USER } from '../../support/documented-rights.js';
 import { PATIENT } from '../../support/patience.js';
-import { byHand, eventually, type SpecClient } from '../../support/real.js';
+import { type AnyClient, byHand, connected, eventually } from '../../support/real.js';
 import { rejection } from '../../support/rejection.js';
 import { type Certificate, certify, certifyBy, shown } from '../support/certificates.js';
 import { expectPromises, untilAllAnswer } from '../support/promises.js';
@@ -23,22 +24,62 @@ const TERMS = { ...PATIENT, keyPrefix: 'lock:' } as const;
 const PASSWORD = 'p:a/s?s#w@o%r&d+ =[1]';
 const IN_URL = encodeURIComponent(PASSWORD);
 
-/** As `Redlock.connect` takes it, and clients that their owner made from the same. */
-const WAYS: readonly (readonly [name: string, open: (masters: readonly Master[]) => Opened])[] = [
-  ['Redlock.connect', (masters) => ({ redlock: Redlock.connect(masters, TERMS), clients: [] })],
+/** A master as one library takes it. */
+type At = string | Record<string, unknown>;
+
+/** How masters are given to this library, by clients of which other. */
+interface Way {
+  readonly name: string;
+  readonly client: 'ioredis' | 'redis';
+  open(masters: readonly At[]): Opened;
+}
+
+/** As `Redlock.connect` takes them, and clients that their owner made from the same. */
+const WAYS: readonly Way[] = [
+  { name: 'Redlock.connect', client: 'ioredis', open: (at) => byConnect(at, 'ioredis') },
   // it takes both of what a master may be, by one overload each
-  ['clients of ioredis 6', (masters) => over(masters.map((master) => new Redis(master as string)))],
-  ['clients of ioredis 5', (masters) => over(masters.map((master) => new Redis5(master as string)))],
+  {
+    name: 'clients of ioredis 6',
+    client: 'ioredis',
+    open: (at) => over(at.map((master) => quiet(new Redis(master as string)))),
+  },
+  {
+    name: 'clients of ioredis 5',
+    client: 'ioredis',
+    open: (at) => over(at.map((master) => quiet(new Redis5(master as string)))),
+  },
+  { name: 'Redlock.connect by node-redis', client: 'redis', open: (at) => byConnect(at, 'redis') },
+  {
+    name: 'clients of node-redis 6',
+    client: 'redis',
+    open: (at) => over(at.map((master) => connected(createClient(optionsOf(master))))),
+  },
+  {
+    name: 'clients of node-redis 5',
+    client: 'redis',
+    open: (at) => over(at.map((master) => connected(createClient5(optionsOf(master))))),
+  },
 ];
 
 interface Opened {
   readonly redlock: Redlock;
-  readonly clients: readonly SpecClient[];
+  readonly clients: readonly AnyClient[];
 }
 
-function over(clients: readonly (Redis | Redis5)[]): Opened {
-  for (const client of clients) client.on('error', () => undefined);
+function byConnect(masters: readonly At[], client: Way['client']): Opened {
+  return { redlock: Redlock.connect(masters, { ...TERMS, client }), clients: [] };
+}
+
+function over(clients: readonly AnyClient[]): Opened {
   return { redlock: new Redlock(clients, TERMS), clients };
+}
+
+function quiet(client: Redis | Redis5): AnyClient {
+  return client.on('error', () => undefined);
+}
+
+function optionsOf(master: At): Record<string, unknown> {
+  return typeof master === 'string' ? { url: master } : master;
 }
 
 interface Access {
@@ -47,8 +88,8 @@ interface Access {
   readonly args?: readonly string[];
   /** What an administrator does first; the connection has all rights. */
   prepare?(hand: Redis): Promise<unknown>;
-  /** How clients are told where the server is. */
-  master(port: number): Master;
+  /** How clients are told where the server is: by a URL, or by options of each library. */
+  master(port: number, client: Way['client']): At;
 }
 
 const allowed = (hand: Redis, ...rights: readonly string[]): Promise<unknown> =>
@@ -79,7 +120,12 @@ const ACCESSES: readonly Access[] = [
   {
     name: 'a user and a database, by options',
     prepare: (hand) => allowed(hand, 'on', `>${PASSWORD}`, '~*', '&*', '+@all'),
-    master: (port) => ({ host: HOST, port, username: USER, password: PASSWORD, db: DATABASE }),
+    master: (port, client) => {
+      const who = { username: USER, password: PASSWORD };
+      return client === 'ioredis'
+        ? { host: HOST, port, ...who, db: DATABASE }
+        : { socket: { host: HOST, port }, ...who, database: DATABASE };
+    },
   },
 ];
 
@@ -108,18 +154,19 @@ describe('set-ups: how clients get in', function () {
     return hand;
   }
 
-  function open([, openWay]: (typeof WAYS)[number], addresses: readonly Master[]): Redlock {
-    const one = openWay(addresses);
+  function open(way: Way, addresses: readonly At[]): Redlock {
+    const one = way.open(addresses);
     opened.push(one);
     return one.redlock;
   }
 
   for (const way of WAYS) {
     for (const { name, args = [], prepare, master } of ACCESSES) {
-      it(`${name}: ${way[0]}: all that locks do`, async () => {
+      it(`${name}: ${way.name}: all that locks do`, async () => {
         const ports = await start(args);
         for (const port of ports) await prepare?.(handOf(port));
-        await expectPromises(open(way, ports.map(master)), open(way, ports.map(master)));
+        const at = ports.map((port) => master(port, way.client));
+        await expectPromises(open(way, at), open(way, at));
       });
     }
   }
@@ -143,13 +190,22 @@ describe('set-ups: how clients get in', function () {
     });
   }
 
-  for (const protocol of [2, 3] as const) {
-    it(`RESP${protocol}: all that locks do, on connections that speak it`, async () => {
+  for (const [protocol, client] of [
+    [2, 'ioredis'],
+    [3, 'ioredis'],
+    [2, 'redis'],
+    [3, 'redis'],
+  ] as const) {
+    it(`RESP${protocol}, ${client}: all that locks do, on connections that speak it`, async () => {
       const ports = await start();
-      const at = ports.map((port) => ({ host: HOST, port, protocol, connectionName: 'spoken' }));
-      const [one, other] = [Redlock.connect(at, TERMS), Redlock.connect(at, TERMS)];
-      opened.push({ redlock: one, clients: [] }, { redlock: other, clients: [] });
-      await expectPromises(one, other);
+      const at = ports.map((port) =>
+        client === 'ioredis'
+          ? { host: HOST, port, protocol, connectionName: 'spoken' }
+          : { socket: { host: HOST, port }, RESP: protocol, name: 'spoken' },
+      );
+      const [one, other] = [byConnect(at, client), byConnect(at, client)];
+      opened.push(one, other);
+      await expectPromises(one.redlock, other.redlock);
       for (const port of ports) {
         const list = String(await handOf(port).client('LIST'));
         const spoken = list.split('\n').filter((line) => / name=(?:spoken|quorate-pushes) /.test(line));
@@ -162,7 +218,7 @@ describe('set-ups: how clients get in', function () {
   it("RESP3 with replies of RESP3's own types, as a client's owner may want them: all that locks do", async () => {
     const ports = await start();
     const connect = (): Redlock => {
-      const one = over(ports.map((port) => new Redis({ host: HOST, port, replyMapping: 'resp3' })));
+      const one = over(ports.map((port) => quiet(new Redis({ host: HOST, port, replyMapping: 'resp3' }))));
       opened.push(one);
       return one.redlock;
     };
@@ -210,42 +266,53 @@ describe('set-ups: TLS on both sides', function () {
     return tlsPort;
   }
 
-  function connect(tls: object, nodeTimeoutMs: number = TERMS.nodeTimeoutMs): Redlock {
-    const at = tlsPorts.map((port) => ({ host: HOST, port, tls }));
-    const redlock = Redlock.connect(at, { ...TERMS, nodeTimeoutMs });
+  const CLIENTS = ['ioredis', 'redis'] as const;
+  const toIoredis = (tls: object, port: number): At => ({ host: HOST, port, tls });
+  const toNodeRedis = (tls: object, port: number): At => ({
+    socket: { host: HOST, port, tls: true, ...tls },
+  });
+
+  function connect(client: Way['client'], tls: object, nodeTimeoutMs: number = TERMS.nodeTimeoutMs): Redlock {
+    const at = tlsPorts.map((port) => (client === 'ioredis' ? toIoredis : toNodeRedis)(tls, port));
+    const redlock = Redlock.connect(at, { ...TERMS, client, nodeTimeoutMs });
     locks.push(redlock);
     return redlock;
   }
 
-  it('a certificate of an authority that the server trusts: all that locks do, pushes included', async () => {
-    await expectPromises(connect(shown(client)), connect(shown(client)));
-  });
+  for (const kind of CLIENTS)
+    it(`a certificate of an authority that the server trusts, ${kind}: all that locks do, pushes included`, async () => {
+      await expectPromises(connect(kind, shown(client)), connect(kind, shown(client)));
+    });
 
-  it("clients of their owner's, of ioredis 6 and 5: all that locks do", async () => {
-    const of = (port: number) => ({ host: HOST, port, tls: shown(client) });
-    const [six, five] = [
-      tlsPorts.map((port) => new Redis(of(port))),
-      tlsPorts.map((port) => new Redis5(of(port))),
+  it("clients of their owner's, of each library and version: all that locks do", async () => {
+    const tls = shown(client);
+    const [six, five, newer, older] = [
+      tlsPorts.map((port) => quiet(new Redis(toIoredis(tls, port) as object))),
+      tlsPorts.map((port) => quiet(new Redis5(toIoredis(tls, port) as object))),
+      tlsPorts.map((port) => connected(createClient(toNodeRedis(tls, port) as object))),
+      tlsPorts.map((port) => connected(createClient5(toNodeRedis(tls, port) as object))),
     ];
-    await expectPromises(over(six).redlock, over(five).redlock);
-    for (const one of [...six, ...five]) one.disconnect();
+    await expectPromises(over(six).redlock, over(newer).redlock);
+    await expectPromises(over(older).redlock, over(five).redlock);
+    for (const one of [six, five, newer, older].flat()) one.disconnect();
   });
 
-  it('no certificate, or one of an authority that the server does not know: NO_QUORUM, with the reason', async () => {
-    const { ca } = shown(client);
-    const stranger = { ...shown(certify(folder, 'stranger')), ca };
-    for (const [tls, reason] of [
-      [{ ca }, /not connected: .*certificate required/],
-      [stranger, /not connected: .*unknown ca/],
-    ] as const) {
-      const redlock = connect(tls, 100);
-      let message = '';
-      await eventually(async () => {
-        const error = await rejection(redlock.acquire('r', { waitMs: 0 }));
-        expect(error.code).to.equal('NO_QUORUM');
-        message = error.message;
-        return reason.test(message);
-      });
-    }
-  });
+  for (const kind of CLIENTS)
+    it(`no certificate, or one of an authority that the server does not know, ${kind}: NO_QUORUM, with the reason`, async () => {
+      const { ca } = shown(client);
+      const stranger = { ...shown(certify(folder, `stranger-${kind}`)), ca };
+      for (const [tls, reason] of [
+        [{ ca }, /not connected: .*certificate required/],
+        [stranger, /not connected: .*unknown ca/],
+      ] as const) {
+        const redlock = connect(kind, tls, 100);
+        let message = '';
+        await eventually(async () => {
+          const error = await rejection(redlock.acquire('r', { waitMs: 0 }));
+          expect(error.code).to.equal('NO_QUORUM');
+          message = error.message;
+          return reason.test(message);
+        });
+      }
+    });
 });
