@@ -3,27 +3,23 @@ import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { PATIENT } from '../support/patience.js';
-import { byHand, CLIENT_KINDS, eventually, Program, type SpecClient } from '../support/real.js';
+import { ALL_KINDS, type AnyClient, byHand, eventually, isReady, Program } from '../support/real.js';
 import { wide } from '../support/breadth.js';
 
-/** The client loses the connection that it has. */
-function closed(client: SpecClient): Promise<void> {
-  return new Promise((resolve) => {
-    const onClose = (): void => {
-      client.removeListener('close', onClose);
-      resolve();
-    };
-    client.on('close', onClose);
-  });
+/** Of all connections to a master but ours. */
+async function connectionsOf(hand: Redis): Promise<readonly string[]> {
+  const [own, list] = await Promise.all([hand.client('ID'), hand.client('LIST')]);
+  const ids = [...String(list).matchAll(/^id=(\d+)/gm)].map(([, id = '']) => id);
+  return ids.filter((id) => id !== String(own));
 }
 
-const CASES = CLIENT_KINDS.flatMap((kind) => [3, 1].map((nodes) => ({ kind, nodes })));
+const CASES = ALL_KINDS.flatMap((kind) => [3, 1].map((nodes) => ({ kind, nodes })));
 
 for (const { kind, nodes } of wide(CASES, CASES.slice(0, 1))) {
   describe(`disturbances: N=${nodes}, ${kind.name} at its defaults`, function () {
     let masters: Masters;
     let hands: Redis[];
-    let clients: SpecClient[];
+    let clients: AnyClient[];
     let redlock: Redlock;
     beforeEach(async () => {
       masters = await startMasters(nodes, { persist: true });
@@ -44,10 +40,13 @@ for (const { kind, nodes } of wide(CASES, CASES.slice(0, 1))) {
 
     /** Kills all connections but ours, and waits until the clients have others. */
     const killConnections = async (): Promise<void> => {
-      const cut = Promise.all(clients.map(closed));
+      const before = await Promise.all(hands.map(connectionsOf));
       for (const hand of hands) await hand.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-      await cut;
-      await eventually(() => clients.every(({ status }) => status === 'ready'));
+      await eventually(async () => {
+        const now = await Promise.all(hands.map(connectionsOf));
+        const areOthers = now.every((ids, i) => ids.length > 0 && !ids.some((id) => before[i]?.includes(id)));
+        return areOthers && clients.every(isReady);
+      });
     };
 
     it('connections are killed in the middle of use: callers get their locks, and no key is left', async () => {
@@ -99,7 +98,7 @@ for (const { kind, nodes } of wide(CASES, CASES.slice(0, 1))) {
       for (const [i, master] of masters.list.entries()) {
         await master.kill();
         await master.restart();
-        await eventually(() => clients[i]?.status === 'ready' && hands[i]?.status === 'ready');
+        await eventually(() => [clients[i], hands[i]].every((one) => one !== undefined && isReady(one)));
       }
       expect(await redlock.tryAcquire('r', { localTurns: 0 })).to.equal(null);
       await lease.extend();
