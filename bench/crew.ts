@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { compile } from './compile.js';
+import { type ClientName, DEFAULT_CLIENT } from './contenders/connection.js';
 import type { ContenderName } from './contenders/index.js';
 import type { Answers, Order, Reply } from './orders.js';
 
@@ -30,6 +31,13 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+export interface WorkerOptions {
+  /** Of Node. */
+  readonly flags?: readonly string[];
+  /** @default ioredis */
+  readonly client?: ClientName;
+}
+
 export class Worker {
   readonly name: ContenderName;
   readonly #onUncaught: (what: string) => void;
@@ -42,11 +50,12 @@ export class Worker {
     name: ContenderName,
     file: string,
     onUncaught: (what: string) => void,
-    flags: readonly string[] = [],
+    { flags = [], client = DEFAULT_CLIENT }: WorkerOptions = {},
   ) {
     this.name = name;
     this.#onUncaught = onUncaught;
-    this.#child = fork(file, [name], { execArgv: ['--expose-gc', '--enable-source-maps', ...flags] });
+    const execArgv = ['--expose-gc', '--enable-source-maps', ...flags];
+    this.#child = fork(file, [name, client], { execArgv });
     this.#child.on('message', (reply: Reply) => this.#settle(reply));
     this.#child.on('exit', (code, signal) => this.#end(`its process ended (${signal ?? code})`));
     this.#child.on('error', (error) => this.#end(error.message));
@@ -124,22 +133,22 @@ export class Worker {
 export class Team {
   readonly #file: string;
   readonly #onUncaught: (name: ContenderName, what: string) => void;
-  readonly #flags: readonly string[];
+  readonly #options: WorkerOptions;
   readonly #workers = new Map<string, Worker>();
   readonly #sessions = new WeakMap<Worker, Set<string>>();
 
   /**
    * @param onUncaught is told of rejections and exceptions that nobody caught
-   * @param flags of Node, for each worker
+   * @param options of each worker
    */
   constructor(
     file: string,
     onUncaught: (name: ContenderName, what: string) => void,
-    flags: readonly string[] = [],
+    options: WorkerOptions = {},
   ) {
     this.#file = file;
     this.#onUncaught = onUncaught;
-    this.#flags = flags;
+    this.#options = options;
   }
 
   /** @param copy tells several processes of one contender apart */
@@ -147,7 +156,8 @@ export class Team {
     const key = `${name}/${copy}`;
     const known = this.#workers.get(key);
     if (known?.isAlive === true) return known;
-    const worker = await Worker.start(name, this.#file, (what) => this.#onUncaught(name, what), this.#flags);
+    const onUncaught = (what: string): void => this.#onUncaught(name, what);
+    const worker = await Worker.start(name, this.#file, onUncaught, this.#options);
     this.#workers.set(key, worker);
     return worker;
   }

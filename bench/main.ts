@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: this library, floors in plain ioredis and the other lock libraries side by side, on real masters of
- * its own. docs/BENCHMARKS.md says how it measures.
+ * `npm run bench`: this library, floors in plain ioredis or node-redis and the other lock libraries side by side, on real
+ * masters of its own. docs/BENCHMARKS.md says how it measures.
  */
 import { readFile } from 'node:fs/promises';
 import { entryOf } from './contenders/index.js';

@@ -1,6 +1,7 @@
 /** What the command line asks for. */
 import { parseArgs } from 'node:util';
-import { type ContenderName, entryOf, NAMES } from './contenders/index.js';
+import { CLIENT_NAMES, type ClientName, DEFAULT_CLIENT } from './contenders/connection.js';
+import { type ContenderName, entryOf, isOn, NAMES } from './contenders/index.js';
 import { DEFAULT_MINUTES, LEAST_MINUTES, MOST_MINUTES } from './lasting/terms.js';
 import { type Mode, type Plan, PLANS, SCENARIOS, type ScenarioName } from './plan.js';
 
@@ -9,6 +10,8 @@ export interface BenchOptions {
   readonly plan: Plan;
   readonly scenarios: readonly ScenarioName[];
   readonly contenders: readonly ContenderName[];
+  /** By which all of them are connected. */
+  readonly client: ClientName;
   /** Where tables, JSON and charts go. */
   readonly out: string;
   /** Writes data, tables and charts into docs/figures/, too. */
@@ -29,6 +32,7 @@ export const USAGE = `npm run bench -- [--quick | --smoke | --lasting] [options]
   --minutes N          for how long, from ${LEAST_MINUTES} to ${MOST_MINUTES} (default: ${DEFAULT_MINUTES})
   --only A,B           only these scenarios: ${list(SCENARIOS)}
   --contenders A,B     only these: ${list(NAMES)}
+  --client NAME        by which client: ${list(CLIENT_NAMES)} (default: ${DEFAULT_CLIENT}, which the other libraries need)
   --rounds N           how many rounds, from 1 to 100 (default: ${PLANS.full.rounds}; quick ${PLANS.quick.rounds}, smoke ${PLANS.smoke.rounds})
   --out FOLDER         where the results go (default: bench/results)
   --from FILE          measures nothing: reports the results.json of an earlier run, or docs/figures/bench.json
@@ -48,6 +52,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
       smoke: { type: 'boolean', default: false },
       only: { type: 'string' },
       contenders: { type: 'string' },
+      client: { type: 'string' },
       rounds: { type: 'string' },
       out: { type: 'string', default: 'bench/results' },
       from: { type: 'string' },
@@ -59,15 +64,18 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
   });
   if (values.help) return undefined;
   if (values.quick && values.smoke) throw new Error('--quick and --smoke exclude each other');
-  if (values.publish && (values.smoke || values.only !== undefined || values.contenders !== undefined)) {
-    throw new Error('--publish needs a whole run: not with --smoke, --only or --contenders');
+  const { only, contenders, client: named } = values;
+  if (values.publish && (values.smoke || [only, contenders, named].some((value) => value !== undefined))) {
+    throw new Error('--publish needs a whole run: not with --smoke, --only, --contenders or --client');
   }
+  const client = clientOf(named, values.lasting);
   const mode = values.smoke ? 'smoke' : values.quick ? 'quick' : 'full';
   return {
     mode,
     plan: planOf(mode, values.rounds),
-    scenarios: select('--only', values.only, SCENARIOS) ?? SCENARIOS,
-    contenders: select('--contenders', values.contenders, NAMES) ?? contendersOf(mode),
+    scenarios: select('--only', only, SCENARIOS) ?? SCENARIOS,
+    contenders: contendersOf(mode, contenders, client),
+    client,
     out: values.out,
     publish: values.publish,
     from: values.from,
@@ -96,8 +104,22 @@ function lastingOf(values: {
   return wanted;
 }
 
-function contendersOf(mode: Mode): readonly ContenderName[] {
-  return mode === 'quick' ? NAMES.filter((name) => entryOf(name).isQuick) : NAMES;
+function clientOf(asked: string | undefined, isLasting: boolean): ClientName {
+  if (asked === undefined) return DEFAULT_CLIENT;
+  if (isLasting) throw new Error('--client is not for --lasting, whose load is on ioredis');
+  const client = CLIENT_NAMES.find((name) => name === asked);
+  if (client === undefined) {
+    throw new Error(`--client must be one of ${list(CLIENT_NAMES)}; got ${JSON.stringify(asked)}`);
+  }
+  return client;
+}
+
+function contendersOf(mode: Mode, asked: string | undefined, client: ClientName): readonly ContenderName[] {
+  const wanted = select('--contenders', asked, NAMES);
+  const other = wanted?.find((name) => !isOn(name, client));
+  if (other !== undefined) throw new Error(`--client ${client} is not for the contender ${other}`);
+  const all = wanted ?? (mode === 'quick' ? NAMES.filter((name) => entryOf(name).isQuick) : NAMES);
+  return all.filter((name) => isOn(name, client));
 }
 
 function planOf(mode: Mode, asked: string | undefined): Plan {

@@ -1,4 +1,5 @@
 /** What a run found: plain JSON, from which tables and charts are made. */
+import type { ClientName } from './contenders/connection.js';
 import type { ContenderName } from './contenders/index.js';
 import type { Crowd, Load, Mingle, Mode } from './plan.js';
 import type { Figures, Spread } from './statistics.js';
@@ -173,6 +174,8 @@ export interface PackageRow extends Row {
 export interface Results {
   readonly command: string;
   readonly mode: Mode;
+  /** By which all were connected. @default ioredis: earlier runs had no other */
+  readonly client?: ClientName;
   /** Machine, versions, commit, date, load: by name. */
   readonly surroundings: Readonly<Record<string, string>>;
   /** What was set for each contender, or how it differs: an earlier run is reported with what it had. */

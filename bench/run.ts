@@ -101,8 +101,8 @@ function isIn(scenario: ScenarioName, entry: Entry): boolean {
 
 export async function measureAll(options: BenchOptions, most: number): Promise<Results> {
   const startMs = performance.now();
-  const { mode, plan, scenarios } = options;
-  const surroundings = describeSurroundings();
+  const { client, mode, plan, scenarios } = options;
+  const surroundings = describeSurroundings(client);
   const { contenders, leftOut } = await present(options);
   const steps = scenarios.map((name) => ({ name, estimateMs: estimate(name, plan, contenders.length) }));
   const progress = new Progress(steps, write, process.stderr.isTTY ? 100 : undefined);
@@ -113,7 +113,10 @@ export async function measureAll(options: BenchOptions, most: number): Promise<R
   for (const scenario of scenarios) {
     progress.next();
     const flags = scenario === 'hot' ? KEEPS_CODE : [];
-    const team = new Team(file, (contender, first) => note(uncaught, scenario, contender, first), flags);
+    const team = new Team(file, (contender, first) => note(uncaught, scenario, contender, first), {
+      flags,
+      client,
+    });
     try {
       const tell = progress.tell.bind(progress);
       const part = await WORK[scenario]({
@@ -121,6 +124,7 @@ export async function measureAll(options: BenchOptions, most: number): Promise<R
         masters: masters.list,
         plan,
         contenders: takingPart(mode, scenario, contenders),
+        client,
         tell,
       });
       found = { ...found, ...part, loads: [...found.loads, ...(part.loads ?? [])] };
@@ -132,6 +136,7 @@ export async function measureAll(options: BenchOptions, most: number): Promise<R
   return {
     command: ['npm run bench', ...process.argv.slice(2)].join(' ').replace('bench -', 'bench -- -'),
     mode,
+    client,
     surroundings,
     settings: Object.fromEntries(contenders.map((name) => [name, entryOf(name).about])),
     rounds: plan.rounds,

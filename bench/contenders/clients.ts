@@ -1,48 +1,59 @@
-/** Plain ioredis clients at their defaults, as a caller would bring them, and what all adapters do with them. */
-import { once } from 'node:events';
-import { Redis, type RedisOptions } from 'ioredis';
+/** What all adapters do with their connections to the masters. */
 import { quorumOf } from '../../lib/protocol/quorum.js';
+import { type ClientName, type Connection, DEFAULT_CLIENT } from './connection.js';
 import type { Kept } from './contender.js';
+import { IoredisConnection, type IoredisOptions } from './ioredis-connection.js';
+import { NodeRedisConnection } from './node-redis-connection.js';
 
-/** What differs from ioredis's defaults. */
-export type ClientOptions = Pick<RedisOptions, 'enableAutoPipelining'>;
+export async function openConnections(
+  urls: readonly string[],
+  client: ClientName = DEFAULT_CLIENT,
+): Promise<readonly Connection[]> {
+  if (client === 'ioredis') return openIoredis(urls);
+  const connections = await Promise.all(urls.map((url) => NodeRedisConnection.open(url)));
+  await settle(connections);
+  return connections;
+}
 
-export async function openClients(urls: readonly string[], options: ClientOptions = {}): Promise<Redis[]> {
-  const clients = urls.map((url) => new Redis(url, options));
-  for (const client of clients) client.on('error', () => undefined); // a master that is killed is part of the bench
-  await settleClients(clients);
-  return clients;
+/** For what ioredis alone has, and for the libraries that are compared on it. */
+export async function openIoredis(
+  urls: readonly string[],
+  options: IoredisOptions = {},
+): Promise<readonly IoredisConnection[]> {
+  const connections = urls.map((url) => new IoredisConnection(url, options));
+  await settle(connections);
+  return connections;
 }
 
 /** A connection answers in order: the reply to a PING is the last of what was sent before. */
-async function settleClients(clients: readonly Redis[]): Promise<void> {
+async function settle(connections: readonly Connection[]): Promise<void> {
   await Promise.all(
-    clients.map(async (client) => {
-      if (client.status !== 'ready') await once(client, 'ready');
-      await client.ping();
+    connections.map(async (connection) => {
+      await connection.ready();
+      await connection.ping();
     }),
   );
 }
 
 /** What does not differ between the adapters. */
 export abstract class ClientSession {
-  protected readonly clients: readonly Redis[];
+  protected readonly connections: readonly Connection[];
   #sent: number | undefined;
 
-  constructor(clients: readonly Redis[]) {
-    this.clients = clients;
+  constructor(connections: readonly Connection[]) {
+    this.connections = connections;
   }
 
   settled(): Promise<void> {
-    return settleClients(this.clients);
+    return settle(this.connections);
   }
 
   answered(): Promise<void> {
     return new Promise((resolve, reject) => {
       let answers = 0;
-      for (const client of this.clients) {
-        client.ping().then(() => {
-          if (++answers === quorumOf(this.clients.length)) resolve();
+      for (const connection of this.connections) {
+        connection.ping().then(() => {
+          if (++answers === quorumOf(this.connections.length)) resolve();
         }, reject);
       }
     });
@@ -54,7 +65,7 @@ export abstract class ClientSession {
   }
 
   close(): Promise<void> {
-    for (const client of this.clients) client.disconnect();
+    for (const connection of this.connections) connection.close();
     return Promise.resolve();
   }
 
@@ -64,12 +75,8 @@ export abstract class ClientSession {
    */
   #count(): void {
     this.#sent = 0;
-    for (const client of this.clients) {
-      const send = client.sendCommand.bind(client);
-      client.sendCommand = (...args) => {
-        this.#sent = (this.#sent ?? 0) + 1;
-        return send(...args);
-      };
+    for (const connection of this.connections) {
+      connection.watch(() => void (this.#sent = (this.#sent ?? 0) + 1));
     }
   }
 }

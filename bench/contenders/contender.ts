@@ -1,3 +1,5 @@
+import type { ClientName } from './connection.js';
+
 /**
  * What the bench sees of a way to take locks. Each contender is one file here; nothing else tells them apart.
  *
@@ -7,8 +9,12 @@
 export interface Contender<Held = unknown> {
   /** The kinds of lease whose memory is measured; none where holding costs nothing that the library knows of. */
   readonly kinds: readonly HoldKind[];
-  /** Opens it over these masters, on connections of its own; resolves when all of them are ready. */
-  open(urls: readonly string[]): Promise<Session<Held>>;
+  /**
+   * Opens it over these masters, on connections of its own; resolves when all of them are ready.
+   *
+   * @param client  by which library; only where `isOn` says that it takes any. @default ioredis
+   */
+  open(urls: readonly string[], client?: ClientName): Promise<Session<Held>>;
 }
 
 /** One opened contender: one instance, one connection to each master. */

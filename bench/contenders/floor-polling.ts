@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
-import { ClientSession, openClients } from './clients.js';
+import { ClientSession, openConnections } from './clients.js';
+import type { Connection } from './connection.js';
 import { type Contender, PLAIN_HOLD, type Session } from './contender.js';
 import { claimPlainly, loadScripts, quorumOf, releasePlainly } from './floor.js';
 
@@ -23,10 +23,10 @@ interface Pause {
 export function pollingEvery(between: Pause): Contender<Held> {
   return {
     kinds: [PLAIN_HOLD],
-    async open(urls) {
-      const clients = await openClients(urls);
-      await Promise.all(clients.map(loadScripts));
-      return new PollingSession(clients, between);
+    async open(urls, client) {
+      const connections = await openConnections(urls, client);
+      await Promise.all(connections.map(loadScripts));
+      return new PollingSession(connections, between);
     },
   };
 }
@@ -37,10 +37,10 @@ class PollingSession extends ClientSession implements Session<Held> {
   readonly #votes: number;
   readonly #between: Pause;
 
-  constructor(clients: readonly Redis[], between: Pause) {
-    super(clients);
+  constructor(connections: readonly Connection[], between: Pause) {
+    super(connections);
     this.#between = between;
-    this.#votes = quorumOf(clients.length);
+    this.#votes = quorumOf(connections.length);
   }
 
   async acquire(resource: string): Promise<Held> {
@@ -60,7 +60,7 @@ class PollingSession extends ClientSession implements Session<Held> {
       const onReply = (): void => {
         if (++confirmed === this.#votes) resolve();
       };
-      for (const client of this.clients) giveBack(client).then(onReply, reject);
+      for (const connection of this.connections) giveBack(connection).then(onReply, reject);
     });
   }
 
@@ -72,9 +72,9 @@ class PollingSession extends ClientSession implements Session<Held> {
       const onReply = (reply: unknown): void => {
         if (reply === 'OK') {
           if (++granted === this.#votes) resolve(true);
-        } else if (++refused > this.clients.length - this.#votes) resolve(false);
+        } else if (++refused > this.connections.length - this.#votes) resolve(false);
       };
-      for (const client of this.clients) claim(client).then(onReply, reject);
+      for (const connection of this.connections) claim(connection).then(onReply, reject);
     });
   }
 }

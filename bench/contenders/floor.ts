@@ -1,5 +1,5 @@
 /**
- * The floors: what the commands of a quorum lock cost on their own, in plain ioredis, written as lean as a good engineer
+ * The floors: what the commands of a quorum lock cost on their own, in a plain client, written as lean as a good engineer
  * would. Both steps go to all masters.
  *
  * They are no locks to use: no validity, no timeouts, no undo and no retry, and they trust every client to be connected.
@@ -7,11 +7,11 @@
  * would never return, and what it took would be in the way of the next one.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/stored.js';
 import { counterKey, markerKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
-import { type ClientOptions, ClientSession, openClients } from './clients.js';
+import { ClientSession, openConnections } from './clients.js';
+import type { Connection } from './connection.js';
 import { type Contender, PLAIN_HOLD, type Session, TTL_MS } from './contender.js';
 
 interface FloorHeld {
@@ -20,7 +20,7 @@ interface FloorHeld {
 }
 
 /** What is sent to each master: made once for all of them. */
-type Send = (client: Redis) => Promise<unknown>;
+type Send = (connection: Connection) => Promise<unknown>;
 
 /** What a floor sends. A script that a master does not know is loaded when the connection is made. */
 export interface Sends {
@@ -28,35 +28,40 @@ export interface Sends {
   readonly release: (resource: string, token: string) => Send;
 }
 
-/** @param votesOf how many of N answers a step waits for */
+/**
+ * @param votesOf how many of N answers a step waits for
+ * @param connect where a client is not to have its defaults
+ */
 export function floorOf(
   votesOf: (nodes: number) => number,
   sends: Sends = PLAIN,
-  options: ClientOptions = {},
+  connect = openConnections,
 ): Contender<FloorHeld> {
   return {
     kinds: [PLAIN_HOLD],
-    async open(urls) {
-      const clients = await openClients(urls, options);
+    async open(urls, client) {
+      const connections = await connect(urls, client);
       // a master that comes back without its data has lost its scripts too
-      for (const client of clients) client.on('ready', () => void loadScripts(client).catch(() => undefined));
-      await Promise.all(clients.map(loadScripts));
-      return new FloorSession(clients, votesOf(urls.length), sends);
+      for (const connection of connections) {
+        connection.onReady(() => void loadScripts(connection).catch(() => undefined));
+      }
+      await Promise.all(connections.map(loadScripts));
+      return new FloorSession(connections, votesOf(urls.length), sends);
     },
   };
 }
 
 export { quorumOf };
 
-export const claimPlainly: Sends['claim'] = (resource, token) => (client) =>
-  client.set(resource, token, 'PX', TTL_MS, 'NX');
+export const claimPlainly: Sends['claim'] = (resource, token) => (connection) =>
+  connection.setNx(resource, token, TTL_MS);
 
 /** Compare and delete, as short as it can be. */
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;
 const RELEASE_DIGEST = digestOf(RELEASE);
-export const releasePlainly: Sends['release'] = (resource, token) => (client) =>
-  client.evalsha(RELEASE_DIGEST, 1, resource, token);
+export const releasePlainly: Sends['release'] = (resource, token) =>
+  script(RELEASE_DIGEST, [resource], [token]);
 
 const PLAIN: Sends = { claim: claimPlainly, release: releasePlainly };
 
@@ -65,9 +70,8 @@ const LOOKING_RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return re
 return 0`;
 const LOOKING_RELEASE_DIGEST = digestOf(LOOKING_RELEASE);
 export const releaseLooking: Sends['release'] = (resource, token) => {
-  const queue = queueKey(resource);
-  const turn = turnKey(resource);
-  return (client) => client.evalsha(LOOKING_RELEASE_DIGEST, 3, resource, queue, turn, token);
+  const keys = [resource, queueKey(resource), turnKey(resource)];
+  return script(LOOKING_RELEASE_DIGEST, keys, [token]);
 };
 
 /**
@@ -85,11 +89,12 @@ end
 return 0`;
 const FENCED_CLAIM_DIGEST = digestOf(FENCED_CLAIM);
 /** µs since 1970. */
-const propose = (): number => Math.round((performance.timeOrigin + performance.now()) * 1_000);
+const propose = (): string => String(Math.round((performance.timeOrigin + performance.now()) * 1_000));
+const TTL = String(TTL_MS);
+const COUNTER_LIFE = String(COUNTER_LIFE_MS);
 const claimFenced: Sends['claim'] = (resource, token) => {
-  const counter = counterKey(resource);
-  const terms = [token, TTL_MS, COUNTER_LIFE_MS, propose()];
-  return (client) => client.evalsha(FENCED_CLAIM_DIGEST, 2, resource, counter, ...terms);
+  const terms = [token, TTL, COUNTER_LIFE, propose()];
+  return script(FENCED_CLAIM_DIGEST, [resource, counterKey(resource)], terms);
 };
 
 /** With a fencing token, and nobody waits in the queue. */
@@ -101,19 +106,22 @@ ${FENCED_CLAIM}`;
 const WHOLE_CLAIM_DIGEST = digestOf(WHOLE_CLAIM);
 const MARKER = markerKey('');
 export const claimWhole: Sends['claim'] = (resource, token) => {
-  const counter = counterKey(resource);
-  const terms = [token, TTL_MS, COUNTER_LIFE_MS, propose()];
-  return (client) => client.evalsha(WHOLE_CLAIM_DIGEST, 3, resource, counter, MARKER, ...terms);
+  const terms = [token, TTL, COUNTER_LIFE, propose()];
+  return script(WHOLE_CLAIM_DIGEST, [resource, counterKey(resource), MARKER], terms);
 };
 
 const SCRIPTS = [RELEASE, LOOKING_RELEASE, FENCED_CLAIM, WHOLE_CLAIM];
 
-function digestOf(script: string): string {
-  return createHash('sha1').update(script).digest('hex');
+function digestOf(source: string): string {
+  return createHash('sha1').update(source).digest('hex');
 }
 
-export function loadScripts(client: Redis): Promise<unknown> {
-  return Promise.all(SCRIPTS.map((script) => client.script('LOAD', script)));
+function script(digest: string, keys: string[], args: string[]): Send {
+  return (connection) => connection.evalSha(digest, keys, args);
+}
+
+export function loadScripts(connection: Connection): Promise<unknown> {
+  return Promise.all(SCRIPTS.map((source) => connection.loadScript(source)));
 }
 
 class FloorSession extends ClientSession implements Session<FloorHeld> {
@@ -122,11 +130,11 @@ class FloorSession extends ClientSession implements Session<FloorHeld> {
   readonly #spare: number;
   #limitMs: number | undefined;
 
-  constructor(clients: readonly Redis[], votes: number, sends: Sends) {
-    super(clients);
+  constructor(connections: readonly Connection[], votes: number, sends: Sends) {
+    super(connections);
     this.#sends = sends;
     this.#votes = votes;
-    this.#spare = clients.length - votes;
+    this.#spare = connections.length - votes;
   }
 
   limit(stepMs: number): void {
@@ -163,7 +171,7 @@ class FloorSession extends ClientSession implements Session<FloorHeld> {
         else if (++granted === this.#votes) resolve(held);
       };
       const claim = this.#sends.claim(held.resource, held.token);
-      for (const client of this.clients) claim(client).then(onReply, onFailure);
+      for (const connection of this.connections) claim(connection).then(onReply, onFailure);
     });
   }
 
@@ -178,7 +186,7 @@ class FloorSession extends ClientSession implements Session<FloorHeld> {
         if (++confirmed === this.#votes) resolve();
       };
       const giveBack = this.#sends.release(resource, token);
-      for (const client of this.clients) giveBack(client).then(onReply, onFailure);
+      for (const connection of this.connections) giveBack(connection).then(onReply, onFailure);
     });
   }
 }

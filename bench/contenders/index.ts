@@ -2,6 +2,7 @@
  * All contenders, in the order of the report. Each is loaded only by the process that runs it. A further algorithm is
  * one more file and one more entry.
  */
+import type { ClientName } from './connection.js';
 import { type Contender, DATABASE } from './contender.js';
 
 export interface Entry {
@@ -16,6 +17,8 @@ export interface Entry {
   readonly renews: boolean;
   /** A lock on one master by its algorithm: it takes part where there is one. */
   readonly isOnOneMaster?: true;
+  /** It takes no other client, or sets what no other has. */
+  readonly isForIoredis?: true;
   /** Differs only where many clients want one key. */
   readonly isForTurns?: true;
   /** Differs only where a lane's calls are all that is sent. */
@@ -37,7 +40,7 @@ const own = { kind: 'own', waits: true, renews: true, isQuick: true } as const;
 const onOne = { isOnOneMaster: true } as const;
 const inDatabase = { database: DATABASE, waits: false, isQuick: false } as const; // many keys tell what it costs
 const floor = { kind: 'floor', waits: false, renews: false } as const;
-const peer = { kind: 'peer', waits: true, renews: true } as const;
+const peer = { kind: 'peer', isForIoredis: true, waits: true, renews: true } as const;
 
 export const CONTENDERS = {
   quorate: {
@@ -177,6 +180,7 @@ export const CONTENDERS = {
     isQuick: true,
     label: 'plain ioredis, pipelining',
     about: 'returns at the quorum, `enableAutoPipelining: true`',
+    isForIoredis: true,
     load: () => import('./floor-pipelining.js'),
   },
   'floor-polling': {
@@ -250,6 +254,11 @@ export const NAMES = Object.keys(CONTENDERS) as readonly ContenderName[];
 
 export function entryOf(name: ContenderName): Entry {
   return CONTENDERS[name];
+}
+
+/** Can it be measured with this client? */
+export function isOn(name: ContenderName, client: ClientName): boolean {
+  return client === 'ioredis' || entryOf(name).isForIoredis !== true;
 }
 
 /** Has it a place where there are so many masters? */

@@ -1,7 +1,7 @@
-/** This library on ioredis clients at their defaults; each variant has a file of its own that sets its options. */
-import type { Redis } from 'ioredis';
+/** This library on clients at their defaults; each variant has a file of its own that sets its options. */
 import { type Lease, Redlock, type RedlockOptions } from '../../lib/index.js';
-import { ClientSession, openClients } from './clients.js';
+import { ClientSession, openConnections } from './clients.js';
+import type { Connection } from './connection.js';
 import { type Asked, type Contender, type Kept, PLAIN_HOLD, type Session, type Tally } from './contender.js';
 import { tallyOf } from './tally.js';
 
@@ -19,26 +19,28 @@ type LockOf = (redlock: Redlock, name: string) => { acquire(options?: Asked): Pr
 export function quorateWith(options: RedlockOptions, lockOf?: LockOf): Contender<Lease> {
   return {
     kinds: KINDS,
-    async open(urls) {
-      const clients = await openClients(urls);
+    async open(urls, client) {
+      const connections = await openConnections(urls, client);
       return lockOf === undefined
-        ? new QuorateSession(clients, options)
-        : new OtherLockSession(clients, options, lockOf);
+        ? new QuorateSession(connections, options)
+        : new OtherLockSession(connections, options, lockOf);
     },
   };
 }
 
 /** The same over clients of another database than 0. */
 export function inDatabase<Held>(contender: Contender<Held>, database: number): Contender<Held> {
-  return { ...contender, open: (urls) => contender.open(urls.map((url) => `${url}/${database}`)) };
+  const placed = (url: string): string => `${url}/${database}`;
+  return { ...contender, open: (urls, client) => contender.open(urls.map(placed), client) };
 }
 
 class QuorateSession extends ClientSession implements Session<Lease> {
   protected readonly redlock: Redlock;
   #tally: (() => Tally) | undefined;
 
-  constructor(clients: readonly Redis[], options: RedlockOptions) {
-    super(clients);
+  constructor(connections: readonly Connection[], options: RedlockOptions) {
+    super(connections);
+    const clients = connections.map(({ client }) => client);
     this.redlock = new Redlock(clients, options);
   }
 
@@ -51,7 +53,7 @@ class QuorateSession extends ClientSession implements Session<Lease> {
   }
 
   tally(): Tally {
-    this.#tally ??= tallyOf(this.clients);
+    this.#tally ??= tallyOf(this.connections);
     return this.#tally();
   }
 
@@ -78,8 +80,8 @@ class QuorateSession extends ClientSession implements Session<Lease> {
 class OtherLockSession extends QuorateSession {
   readonly #lockOf: LockOf;
 
-  constructor(clients: readonly Redis[], options: RedlockOptions, lockOf: LockOf) {
-    super(clients, options);
+  constructor(connections: readonly Connection[], options: RedlockOptions, lockOf: LockOf) {
+    super(connections, options);
     this.#lockOf = lockOf;
   }
 

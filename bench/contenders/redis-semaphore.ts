@@ -3,8 +3,9 @@
  * its documentation shows; tries every 10 ms for up to 10 s, and renews what is held at 0.8 of the ttl.
  */
 import type { Redis } from 'ioredis';
-import { ClientSession, loadPeer, openClients } from './clients.js';
+import { ClientSession, loadPeer, openIoredis } from './clients.js';
 import { type Asked, type Contender, type Kept, type Session, TTL_MS } from './contender.js';
+import type { IoredisConnection } from './ioredis-connection.js';
 
 interface Mutex {
   readonly isAcquired: boolean;
@@ -25,15 +26,16 @@ export const contender: Contender<Mutex> = {
   kinds: [{ label: 'renewed', renew: true, isWatched: false }],
   async open(urls) {
     const library = await loadPeer<Module>('redis-semaphore');
-    return new SemaphoreSession(await openClients(urls), library);
+    return new SemaphoreSession(await openIoredis(urls), library);
   },
 };
 
 class SemaphoreSession extends ClientSession implements Session<Mutex> {
   readonly #make: (key: string, lockTimeout: number) => Mutex;
 
-  constructor(clients: readonly Redis[], library: Module) {
-    super(clients);
+  constructor(connections: readonly IoredisConnection[], library: Module) {
+    super(connections);
+    const clients = connections.map(({ client }) => client);
     const [client] = clients;
     this.#make =
       client !== undefined && clients.length === 1

@@ -2,6 +2,7 @@
 import type { Redis } from 'ioredis';
 import { ClientSession, keepByUsing } from './clients.js';
 import { type Asked, type Kept, type Session, TTL_MS } from './contender.js';
+import type { IoredisConnection } from './ioredis-connection.js';
 
 interface Lock {
   release(): Promise<unknown>;
@@ -18,9 +19,9 @@ export type RedlockClass = new (clients: readonly Redis[]) => Redlock;
 export class RedlockSession extends ClientSession implements Session<Lock> {
   readonly #redlock: Redlock;
 
-  constructor(clients: readonly Redis[], Redlock: RedlockClass) {
-    super(clients);
-    this.#redlock = new Redlock(clients);
+  constructor(connections: readonly IoredisConnection[], Redlock: RedlockClass) {
+    super(connections);
+    this.#redlock = new Redlock(connections.map(({ client }) => client));
     this.#redlock.on('error', () => undefined);
   }
 

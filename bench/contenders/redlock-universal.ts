@@ -3,8 +3,9 @@
  * acquisition as its documentation shows; 3 retries, 200 ms apart (100 ms with one master).
  */
 import type { Redis } from 'ioredis';
-import { ClientSession, keepByUsing, loadPeer, openClients } from './clients.js';
+import { ClientSession, keepByUsing, loadPeer, openIoredis } from './clients.js';
 import { type Asked, type Contender, type Kept, PLAIN_HOLD, type Session, TTL_MS } from './contender.js';
+import type { IoredisConnection } from './ioredis-connection.js';
 
 interface Lock {
   acquire(): Promise<object>;
@@ -27,16 +28,16 @@ export const contender: Contender<Held> = {
   kinds: [PLAIN_HOLD],
   async open(urls) {
     const library = await loadPeer<Module>('redlock-universal');
-    return new UniversalSession(await openClients(urls), library);
+    return new UniversalSession(await openIoredis(urls), library);
   },
 };
 
 class UniversalSession extends ClientSession implements Session<Held> {
   readonly #make: (key: string, ttl: number) => Lock;
 
-  constructor(clients: readonly Redis[], library: Module) {
-    super(clients);
-    const adapters = clients.map((client) => new library.IoredisAdapter(client));
+  constructor(connections: readonly IoredisConnection[], library: Module) {
+    super(connections);
+    const adapters = connections.map(({ client }) => new library.IoredisAdapter(client));
     const [adapter] = adapters;
     this.#make =
       adapter !== undefined && adapters.length === 1

@@ -1,6 +1,7 @@
 /** redlock 4.2.0 at its defaults: up to 10 retries, 200 ± 100 ms apart. It has no renewal. */
 import type { Redis } from 'ioredis';
-import { ClientSession, loadPeer, openClients } from './clients.js';
+import { ClientSession, loadPeer, openIoredis } from './clients.js';
+import type { Connection } from './connection.js';
 import { type Asked, type Contender, PLAIN_HOLD, type Session, TTL_MS } from './contender.js';
 
 interface Lock {
@@ -20,18 +21,18 @@ export const contender: Contender<Lock> = {
   kinds: [PLAIN_HOLD],
   async open(urls) {
     const { default: Redlock } = await loadPeer<Module>('redlock4');
-    const clients = await openClients(urls);
-    const redlock = new Redlock(clients);
+    const connections = await openIoredis(urls);
+    const redlock = new Redlock(connections.map(({ client }) => client));
     redlock.on('clientError', () => undefined);
-    return new Redlock4Session(clients, redlock);
+    return new Redlock4Session(connections, redlock);
   },
 };
 
 class Redlock4Session extends ClientSession implements Session<Lock> {
   readonly #redlock: Redlock;
 
-  constructor(clients: readonly Redis[], redlock: Redlock) {
-    super(clients);
+  constructor(connections: readonly Connection[], redlock: Redlock) {
+    super(connections);
     this.#redlock = redlock;
   }
 

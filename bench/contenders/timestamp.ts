@@ -1,7 +1,7 @@
-/** This library's timestamp locks, on one ioredis client at its defaults: one master, whatever the algorithm is called. */
-import type { Redis } from 'ioredis';
+/** This library's timestamp locks, on one client at its defaults: one master, whatever the algorithm is called. */
 import { type TimestampLease, TimestampLock, type TimestampMethod } from '../../lib/timestamp/index.js';
-import { ClientSession, openClients } from './clients.js';
+import { ClientSession, openConnections } from './clients.js';
+import type { Connection } from './connection.js';
 import { type Asked, type Contender, type Kept, PLAIN_HOLD, type Session, TTL_MS } from './contender.js';
 
 const KINDS = [PLAIN_HOLD, { label: 'renewed', renew: true, isWatched: false }];
@@ -9,11 +9,10 @@ const KINDS = [PLAIN_HOLD, { label: 'renewed', renew: true, isWatched: false }];
 export function timestampBy(method: TimestampMethod): Contender<TimestampLease> {
   return {
     kinds: KINDS,
-    async open(urls) {
-      const clients = await openClients(urls);
-      const [client] = clients;
-      if (client === undefined || clients.length !== 1) throw new Error('a timestamp lock has one master');
-      return new TimestampSession(client, method);
+    async open(urls, client) {
+      const [connection, ...others] = await openConnections(urls, client);
+      if (connection === undefined || others.length > 0) throw new Error('a timestamp lock has one master');
+      return new TimestampSession(connection, method);
     },
   };
 }
@@ -23,8 +22,9 @@ class TimestampSession extends ClientSession implements Session<TimestampLease> 
   readonly #make: (ttlMs: number) => TimestampLock;
   readonly #lock: TimestampLock;
 
-  constructor(client: Redis, method: TimestampMethod) {
-    super([client]);
+  constructor(connection: Connection, method: TimestampMethod) {
+    super([connection]);
+    const { client } = connection;
     this.#make = (ttlMs) => new TimestampLock(client, { method, unit: 'ms', ttlMs });
     this.#lock = this.#make(TTL_MS);
   }

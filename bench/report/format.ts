@@ -1,5 +1,6 @@
 /** Numbers as the report writes them. */
 import { type ContenderName, entryOf } from '../contenders/index.js';
+import type { Results } from '../results.js';
 import type { Latency, Spread } from '../statistics.js';
 
 /** Stands where there is no figure. */
@@ -37,6 +38,11 @@ export function latency({ p50Us, p95Us, p99Us }: Latency): string {
 
 export function labelOf(name: ContenderName): string {
   return entryOf(name).label;
+}
+
+/** The report is written as for ioredis, on which all contenders are. A floor is plain code on the client of its run. */
+export function onClient(text: string, { client }: Pick<Results, 'client'>): string {
+  return client === 'redis' ? text.replaceAll(/ioredis/gi, 'node-redis') : text;
 }
 
 /** Long enough to tell what went wrong; the whole text is in the JSON. The name `Error` tells nothing. */

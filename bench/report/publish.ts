@@ -6,6 +6,7 @@ import type { Results } from '../results.js';
 import type { Chart } from './chart.js';
 import { drawChart } from './draw.js';
 import { charts } from './charts.js';
+import { onClient } from './format.js';
 import { toMarkdown } from './text.js';
 
 const FOLDER = fileURLToPath(new URL('../../docs/figures/', import.meta.url));
@@ -67,7 +68,7 @@ export async function writeCharts(results: Results, folder: string): Promise<rea
   for (const chart of charts(results)) {
     for (const theme of ['light', 'dark'] as const) {
       const file = join(folder, `bench-${chart.name}-${theme}.svg`);
-      await writeFile(file, drawChart(chart, theme));
+      await writeFile(file, onClient(drawChart(chart, theme), results));
       files.push(file);
     }
   }

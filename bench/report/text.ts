@@ -1,13 +1,14 @@
 /** The whole report as text and as Markdown. */
 import { NAMES } from '../contenders/index.js';
 import type { Results } from '../results.js';
-import { brief, labelOf, NONE } from './format.js';
+import { brief, labelOf, NONE, onClient } from './format.js';
 import { markdownTable, textTable } from './table.js';
 import { tables } from './tables.js';
 
 export function toText(results: Results): string {
   const parts = tables(results).map(({ title, head, rows }) => `${title}\n\n${textTable(head, rows)}`);
-  return [...parts, ...remarks(results), surroundings(results)].join('\n\n');
+  const text = [...parts, ...remarks(results), surroundings(results)].join('\n\n');
+  return onClient(text, results);
 }
 
 /** @param pictureOf the Markdown of the picture that goes before the table of this title, if there is one */
@@ -20,12 +21,13 @@ export function toMarkdown(
       .filter((part) => part !== undefined)
       .join('\n\n'),
   );
-  return [
+  const text = [
     contenders(results),
     ...parts,
     ...remarks(results),
     `${surroundings(results)}\n\n\`${results.command}\``,
   ].join('\n\n');
+  return onClient(text, results);
 }
 
 function contenders({ settings, loads, faults, contention, memory }: Results): string {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import type { ClientName } from '../contenders/connection.js';
 import { type ContenderName, entryOf } from '../contenders/index.js';
 import { Trouble } from '../crew.js';
 import type { PackageRow } from '../results.js';
@@ -66,7 +67,7 @@ export async function measurePackages(scene: Scene): Promise<PackageRow[]> {
       scene.tell(`import ${round + 1} of ${imports}`, round / imports);
       for (const track of rotate(tracks, round)) {
         track.trouble ??= await troubleOf(
-          async () => void track.times.push(await timeImport(track.packed.entry)),
+          async () => void track.times.push(await timeImport(track.packed.entry, scene.client)),
         );
       }
     }
@@ -168,11 +169,10 @@ function sum(found: ReadonlyMap<string, number>): number {
   return [...found.values()].reduce((total, size) => total + size, 0);
 }
 
-/** In a fresh process, with ioredis loaded already, since a program that takes locks has it. */
-async function timeImport(entry: string): Promise<number> {
-  return Number(
-    await succeed(process.execPath, [join(BENCH, 'import-time.mjs'), entry], { timeout: IMPORT_MS }),
-  );
+/** In a fresh process, with the client loaded already, since a program that takes locks has it. */
+async function timeImport(entry: string, client: ClientName): Promise<number> {
+  const args = [join(BENCH, 'import-time.mjs'), entry, client];
+  return Number(await succeed(process.execPath, args, { timeout: IMPORT_MS }));
 }
 
 async function succeed(command: string, args: readonly string[], options: ExecFileOptions): Promise<string> {

@@ -1,5 +1,6 @@
 /** What every scenario is given. */
 import type { Master } from '../../scripts/masters.js';
+import type { ClientName } from '../contenders/connection.js';
 import type { ContenderName } from '../contenders/index.js';
 import { Trouble, type Team } from '../crew.js';
 import type { Load, Plan } from '../plan.js';
@@ -9,6 +10,8 @@ export interface Scene {
   readonly masters: readonly Master[];
   readonly plan: Plan;
   readonly contenders: readonly ContenderName[];
+  /** By which all of them are connected. */
+  readonly client: ClientName;
   /** Says how far the scenario is: `share` from 0 to 1. */
   readonly tell: (what: string, share: number) => void;
 }

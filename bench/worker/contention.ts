@@ -1,15 +1,16 @@
 /** Clients of one process that all want one key, each with an instance and connections of its own. */
 import { setTimeout as pause } from 'node:timers/promises';
+import type { ClientName } from '../contenders/connection.js';
 import type { Contender, Session } from '../contenders/contender.js';
 import { type Contention, type ContentionAsked, monotonicMs, type Probe, type Turn } from '../orders.js';
 import { median } from '../statistics.js';
 
 export async function gather(
   contender: Contender,
-  urls: readonly string[],
-  clients: number,
+  { urls, clients }: { readonly urls: readonly string[]; readonly clients: number },
+  client: ClientName,
 ): Promise<Session[]> {
-  const sessions = await Promise.all(Array.from({ length: clients }, () => contender.open(urls)));
+  const sessions = await Promise.all(Array.from({ length: clients }, () => contender.open(urls, client)));
   for (const session of sessions) session.sent(); // counts from here on
   return sessions;
 }

@@ -2,6 +2,7 @@
  * One contender in a process of its own, so that the garbage, the compiled code and the CPU time of one are not charged
  * to another. Carries out orders one after another; ends with its parent.
  */
+import type { ClientName } from '../contenders/connection.js';
 import type { Session } from '../contenders/contender.js';
 import { type ContenderName, entryOf } from '../contenders/index.js';
 import { type Envelope, monotonicMs, type Order, type Refusal, type Reply } from '../orders.js';
@@ -28,7 +29,7 @@ process.on('uncaughtException', (error) => tell({ uncaught: `uncaught exception:
 process.on('message', (envelope: Envelope) => void answer(envelope));
 process.on('disconnect', () => process.exit());
 
-const name = process.argv[2] as ContenderName; // the crew starts it
+const [name, client] = process.argv.slice(2) as [ContenderName, ClientName]; // the crew starts it
 const { contender } = await entryOf(name).load();
 const sessions = new Map<string, Opened>();
 let crowd: Session[] = [];
@@ -38,14 +39,14 @@ async function carryOut(order: Order): Promise<unknown> {
     case 'kinds':
       return contender.kinds;
     case 'open': {
-      const session = await contender.open(order.urls);
+      const session = await contender.open(order.urls, client);
       // names of its own: nobody uses a lock over one master and over five at the same time
       const stopwatch = new Stopwatch(session, `bench:${name}:${order.session}`);
       sessions.set(order.session, { session, stopwatch, held: [] });
       return undefined;
     }
     case 'gather':
-      crowd = await gather(contender, order.urls, order.clients);
+      crowd = await gather(contender, order, client);
       return undefined;
     case 'contend':
       return contend(crowd, order);

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { readFile } from 'node:fs/promises';
 import { type Profiler, Session as Inspector } from 'node:inspector/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { ClientName } from '../contenders/connection.js';
 import { type ContenderName, entryOf } from '../contenders/index.js';
 import { stepsOf } from './steps.js';
 import { Stopwatch } from './stopwatch.js';
@@ -14,10 +15,10 @@ const LEASE_TTL_MS = 10_000;
 const SHOWN_FUNCTIONS = 40;
 const SOCKETS = /^(write\w*|read|readStart|shutdown)$/;
 
-const [name = '', list = '', load = ''] = process.argv.slice(2);
+const [name = '', list = '', load = '', client = ''] = process.argv.slice(2);
 const urls = list.split(',');
 const { contender } = await entryOf(name as ContenderName).load();
-const session = await contender.open(urls);
+const session = await contender.open(urls, client as ClientName);
 const own = await readFile(process.argv[1] ?? '', 'utf8');
 const inspector = new Inspector();
 inspector.connect();
@@ -134,6 +135,7 @@ function owner(
   if (url === '') return SOCKETS.test(functionName) ? 'sockets (write, read)' : 'node';
   if (url.includes('/ioredis/') || url.includes('/@ioredis/') || url.includes('standard-as-callback'))
     return 'ioredis';
+  if (url.includes('/@redis/')) return 'node-redis';
   if (url.startsWith('node:')) return 'node';
   return files[lineNumber]?.startsWith('lib/') === true ? 'quorate' : 'bench';
 }

@@ -3,8 +3,9 @@ import { expect } from 'chai';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { startMasters, type Masters } from '../../scripts/masters.js';
+import { CLIENT_NAMES, type ClientName, DEFAULT_CLIENT } from '../../bench/contenders/connection.js';
 import type { Contender, Session } from '../../bench/contenders/contender.js';
-import { entryOf, isFor, NAMES } from '../../bench/contenders/index.js';
+import { type ContenderName, entryOf, isFor, isOn, NAMES } from '../../bench/contenders/index.js';
 import { needs } from '../support/parts.js';
 
 describe('bench: contenders', function () {
@@ -36,8 +37,11 @@ describe('bench: contenders', function () {
     return ms === -1 ? Number(await looker.get(key)) - Date.now() : ms;
   }
 
-  for (const name of NAMES) {
-    describe(name, function () {
+  const places = CLIENT_NAMES.flatMap((client) =>
+    NAMES.filter((name) => isOn(name, client)).map((name): [ContenderName, ClientName] => [name, client]),
+  );
+  for (const [name, client] of places) {
+    describe(client === DEFAULT_CLIENT ? name : `${name}, by ${client}`, function () {
       let contender: Contender;
 
       before(async function () {
@@ -48,7 +52,7 @@ describe('bench: contenders', function () {
       });
 
       const open = async (count: number): Promise<Session> => {
-        const session = await contender.open(masters.urls.slice(0, count));
+        const session = await contender.open(masters.urls.slice(0, count), client);
         sessions.push(session);
         return session;
       };

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Team, Trouble, Worker } from '../../bench/crew.js';
 
-/** Answers `kinds`, refuses `take`, hangs at `settle`, ends at `sent`, and has a loose end at `refusal`. */
+/** Answers `kinds` and `tally`, refuses `take`, hangs at `settle`, ends at `sent`, and has a loose end at `refusal`. */
 const STUB = `
 process.on('unhandledRejection', (error) => process.send({ uncaught: String(error) }));
 process.on('message', ({ id, order }) => {
   if (order.kind === 'kinds') process.send({ id, answer: process.pid });
+  if (order.kind === 'tally') process.send({ id, answer: process.argv.slice(2) });
   if (order.kind === 'take') process.send({ id, error: 'no' });
   if (order.kind === 'sent') process.exit(3);
   if (order.kind === 'refusal') {
@@ -77,6 +78,17 @@ describe('bench: workers', () => {
     await worker.order({ kind: 'refusal', session: 'x', waitMs: 1 });
     expect(uncaught).to.deep.equal(['Error: loose']);
     await worker.stop();
+  });
+
+  it('is told its contender and its client: ioredis unless the team has another one', async () => {
+    const argsOf = async (team: Team): Promise<unknown> => {
+      const worker = await team.worker('quorate');
+      const args = await worker.order({ kind: 'tally', session: 'x' });
+      await team.stop();
+      return args;
+    };
+    expect(await argsOf(new Team(file, note))).to.deep.equal(['quorate', 'ioredis']);
+    expect(await argsOf(new Team(file, note, { client: 'redis' }))).to.deep.equal(['quorate', 'redis']);
   });
 
   it('a team starts anew what hung, and keeps what lives', async () => {

@@ -95,6 +95,7 @@ describe('bench: floors under faults', function () {
         masters: masters.list,
         plan,
         contenders,
+        client: 'ioredis',
         tell: () => undefined,
       });
       const text = toText(results({ faults }));

@@ -47,6 +47,14 @@ describe('bench: the command line', () => {
     expect(options?.contenders).to.deep.equal(['quorate', 'redlock5']);
   });
 
+  it('--client: ioredis unless another one is named, which leaves out what needs ioredis', () => {
+    expect(parseOptions([])?.client).to.equal('ioredis');
+    const { client, contenders = [] } = parseOptions(['--client', 'redis']) ?? {};
+    expect(client).to.equal('redis');
+    expect(contenders).to.include.members(['quorate', 'quorate-plain', 'floor-quorum', 'floor-whole']);
+    expect(contenders.filter((name) => ['redlock5', 'floor-pipelining'].includes(name))).to.deep.equal([]);
+  });
+
   it('--lasting takes minutes: half an hour, if none are named', () => {
     expect(parseOptions([])?.lastingMinutes).to.equal(undefined);
     expect(parseOptions(['--lasting'])?.lastingMinutes).to.equal(30);
@@ -74,6 +82,11 @@ describe('bench: the command line', () => {
     [['--only', 'sequential,speed'], /--only.*sequential.*"speed"/],
     [['--only', ''], /--only.*""/],
     [['--contenders', 'redlock6'], /--contenders.*redlock5.*"redlock6"/],
+    [['--client', 'valkey'], /--client.*ioredis, redis.*"valkey"/],
+    [['--client', ''], /--client.*""/],
+    [['--client', 'redis', '--contenders', 'quorate,redlock5'], /--client redis.*redlock5/],
+    [['--client', 'redis', '--lasting'], /--client.*--lasting/],
+    [['--publish', '--client', 'redis'], /--publish.*--client/],
     [['--publish', '--smoke'], /--publish.*--smoke/],
     [['--publish', '--only', 'memory'], /--publish.*--only/],
     [['--publish', '--contenders', 'quorate'], /--publish.*--contenders/],
@@ -89,6 +102,7 @@ describe('bench: the command line', () => {
       '--smoke',
       '--only',
       '--contenders',
+      '--client',
       '--rounds',
       '--out',
       '--from',

@@ -113,6 +113,20 @@ describe('bench: tables', () => {
     expect(toText(results())).to.not.match(/mean nothing|a look/);
   });
 
+  it('a run on node-redis says so of the floors, too', () => {
+    const [load] = results().loads;
+    if (load === undefined) throw new Error('a run has loads');
+    const loads = [{ ...load, contender: 'floor-quorum' as const }];
+    const settings = { 'floor-quorum': 'the floor' };
+    const whole = results({ loads, settings });
+    for (const write of [toText, toMarkdown]) {
+      expect(write(whole)).to.include('plain ioredis, quorum');
+      expect(write({ ...whole, client: 'redis' }))
+        .to.include('plain node-redis, quorum')
+        .and.not.match(/ioredis/i);
+    }
+  });
+
   it('scenarios that were not run leave no empty table', () => {
     const text = toText(results({ loads: [], contention: [], crashes: [], steps: [], memory: [] }));
     expect(text).to.not.match(
