@@ -2,7 +2,7 @@
 import { IoredisRunner, type IoredisScripts } from './ioredis/scripts.js';
 import { NodeRedisRunner, type NodeRedisScripts } from './node-redis/scripts.js';
 
-/** The parts of a client that run scripts, told apart by their names: `evalsha` and `evalSha`. */
+/** The parts of a client that run scripts. The name of one, `evalsha` or `evalSha`, shows which library it is of. */
 export type ScriptClient = IoredisScripts | NodeRedisScripts;
 
 /** Runs scripts; errors are those of the client. */
