@@ -113,6 +113,14 @@ export function inPlainWords(error: Error, keys = KEYS): Error {
   return error;
 }
 
+/** The server closed a connection without TLS before it had answered anything. */
+export function hungUp(cause: Error | undefined): Error {
+  return new Error('the server hung up before any answer, as a TLS port does (rediss://)', { cause });
+}
+
+/** What a port without TLS does. */
+export const NO_HANDSHAKE = 'no answer to the TLS handshake, as from a port without TLS (redis://)';
+
 export function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }

@@ -21,7 +21,10 @@ describe('quorate/fence', () => {
       'lib/fence/sql.ts',
       'lib/input/option-names.ts',
       'lib/redis/ioredis/database.ts',
+      'lib/redis/ioredis/scripts.ts',
+      'lib/redis/node-redis/scripts.ts',
       'lib/redis/script.ts',
+      'lib/redis/scripts.ts',
       'lib/runtime/errors.ts',
     ]);
     const external = Object.values(metafile.outputs).flatMap(({ imports }) => imports);

@@ -9,12 +9,12 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { Redlock } from '../../lib/redlock.js';
 import { HOST } from '../../scripts/masters/wait.js';
-import { CLIENT_KINDS, eventually } from '../support/real.js';
+import { type AnyClient, CLIENT_KINDS, eventually, NODE_REDIS_KINDS } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { type Fleet, type Patient, startFleet } from './support/fleet.js';
 
 const NO_ANSWER =
-  /unknown \(not connected(?: within \d+ ms)?: no answer to the TLS handshake, as from a port without TLS \(redis:\/\/\)\)\./;
+  /unknown \(not connected(?: within \d+ ms)?: (?:not reached in time, or )?no answer to the TLS handshake, as from a port without TLS \(redis:\/\/\)\)\./;
 const HUNG_UP =
   /unknown \(not connected: the server hung up before any answer, as a TLS port does \(rediss:\/\/\)\)\.$/;
 const NO_TLS = /unknown \(not connected: the server there does not speak TLS \(redis:\/\/\)\)\.$/;
@@ -56,16 +56,27 @@ describe('TLS on one side only', () => {
 
   /** The same over clients of the caller's own. */
   async function expectToldToAll(port: number, isTls: boolean, text: RegExp): Promise<void> {
-    const connected = Redlock.connect([`${isTls ? 'rediss' : 'redis'}://${HOST}:${port}`], QUICK);
-    await expectTold(connected, text);
-    await connected.close();
-    for (const kind of CLIENT_KINDS) {
-      const client = kind.open(port, isTls ? { tls: {}, connectTimeout: 300 } : {});
+    const url = `${isTls ? 'rediss' : 'redis'}://${HOST}:${port}`;
+    for (const client of ['ioredis', 'redis'] as const) {
+      const connected = Redlock.connect([url], { ...QUICK, client });
+      await expectTold(connected, text);
+      await connected.close();
+    }
+    for (const client of ownedAt(port, isTls)) {
       const redlock = new Redlock([client], QUICK);
       await expectTold(redlock, text);
       await redlock.close();
       client.disconnect();
     }
+  }
+
+  function ownedAt(port: number, isTls: boolean): readonly AnyClient[] {
+    const connectTimeout = 300;
+    const socket = { host: HOST, port, connectTimeout, ...(isTls && { tls: true }) };
+    return [
+      ...CLIENT_KINDS.map((kind) => kind.open(port, isTls ? { tls: {}, connectTimeout } : {})),
+      ...NODE_REDIS_KINDS.map((kind) => kind.open(port, { socket })),
+    ];
   }
 
   it('rediss:// to the plain port of a Redis', async () => {

@@ -12,6 +12,7 @@
  */
 import { Database } from './database.js';
 import { scriptIn } from '../script.js';
+import { hungUp, NO_HANDSHAKE } from '../server-errors.js';
 import { type CommandSender, sharedSender } from './shared-encoding.js';
 import { RedisSubscription, SUBSCRIBER_SETTINGS, type SubscriberClient } from './subscription.js';
 import {
@@ -33,9 +34,7 @@ export interface DialledSocket {
   readonly bytesRead?: number;
 }
 
-const NO_HANDSHAKE: Error = Object.freeze(
-  new Error('no answer to the TLS handshake, as from a port without TLS (redis://)'),
-);
+const UNANSWERED: Error = Object.freeze(new Error(NO_HANDSHAKE));
 
 /** The server has accepted the connection, but has not answered the TLS handshake. */
 function isShakingHands(socket: DialledSocket | undefined): boolean {
@@ -52,7 +51,7 @@ function hangUp(socket: DialledSocket | undefined, error: Error | undefined): Er
   if (error !== undefined && !('code' in error)) return undefined;
   const code = error === undefined ? undefined : error.code;
   if (!HANG_UPS.includes(code)) return undefined;
-  return new Error('the server hung up before any answer, as a TLS port does (rediss://)', { cause: error });
+  return hungUp(error);
 }
 
 /**
@@ -193,7 +192,7 @@ export class IoredisTransport implements Transport {
   }
 
   get lossReason(): Error | undefined {
-    return this.#lossReason ?? (this.#isShakingHands ? NO_HANDSHAKE : undefined);
+    return this.#lossReason ?? (this.#isShakingHands ? UNANSWERED : undefined);
   }
 
   call(command: Command): Promise<unknown> {
@@ -253,7 +252,7 @@ export class IoredisTransport implements Transport {
 
   readonly #onError = (error: Error & { readonly code?: unknown }): void => {
     const isUnanswered = this.#isShakingHands && error.code === 'ETIMEDOUT';
-    this.#lossReason = isUnanswered ? NO_HANDSHAKE : (hangUp(this.#client.stream, error) ?? error);
+    this.#lossReason = isUnanswered ? UNANSWERED : (hangUp(this.#client.stream, error) ?? error);
     this.#isExplained = true;
     // ioredis prints errors that nobody listens to; it is the caller's client, so that stays the same
     // oxlint-disable-next-line no-console

@@ -16,6 +16,8 @@ export type ClientEvent = 'ready' | 'connect' | 'error' | 'end' | 'disconnect' |
 
 export interface Hearer {
   onError?(error: Error): void;
+  /** It has a connection, on which nothing was answered yet. */
+  onConnect?(): void;
   /** Its state may have changed. */
   onChange?(): void;
 }
@@ -31,6 +33,7 @@ export class ClientEvents {
   private constructor(client: Telling) {
     this.#client = client;
     client.on('error', this.#onError);
+    client.on('connect', this.#onConnect);
     for (const event of CHANGES) client.on(event, this.#onChange);
   }
 
@@ -52,6 +55,10 @@ export class ClientEvents {
     this.#onChange();
     // oxlint-disable-next-line no-console
     if (this.#client.listenerCount('error') === 1) console.error('[redis] Unhandled error event:', error);
+  };
+
+  readonly #onConnect = (): void => {
+    for (const hearer of this.#hearers) hearer.onConnect?.();
   };
 
   readonly #onChange = (): void => {

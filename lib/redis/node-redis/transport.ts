@@ -14,6 +14,7 @@
 import { setMaxListeners } from 'node:events';
 import { afterImmediates } from '../../runtime/clock.js';
 import { addressName, type Command, prefixText, type Transport, type TransportState } from '../transport.js';
+import { hungUp, NO_HANDSHAKE } from '../server-errors.js';
 import { ClientEvents, type Telling } from './client-events.js';
 import { NodeRedisSubscription, type SubscriberClient } from './subscription.js';
 
@@ -31,6 +32,7 @@ interface Address {
   readonly host?: string;
   readonly port?: number;
   readonly path?: string;
+  readonly tls?: boolean;
 }
 
 /** The parts of a client that are read if present. */
@@ -91,6 +93,14 @@ class Sending {
 
 const NOT_CONNECTED: Error = Object.freeze(new Error('this client is not open: call its connect()'));
 
+/** What node-redis says of a connection that the server closed. */
+const HUNG_UP = /^Socket closed unexpectedly$|\b(?:ECONNRESET|EPIPE)\b/;
+
+/** The client has one time limit for the connection and the handshake. */
+function notReached(cause: Error): Error {
+  return new Error(`not reached in time, or ${NO_HANDSHAKE}`, { cause });
+}
+
 /** Sends through a client of node-redis. */
 export class NodeRedisTransport implements Transport {
   readonly name: string;
@@ -108,6 +118,10 @@ export class NodeRedisTransport implements Transport {
   /** No connection has been made or lost since this transport was created. */
   #isFresh = true;
   #lossReason: Error | undefined;
+  /** The server has accepted the connection that there is, and answered nothing. */
+  #isUnanswered = false;
+  /** The first error of that connection. */
+  #failure: Error | undefined;
 
   constructor(client: NodeRedisClient) {
     const details = client as NodeRedisClient & ClientDetails;
@@ -127,7 +141,16 @@ export class NodeRedisTransport implements Transport {
           listener,
         );
     }
-    this.#leave = this.#events.add({ onError: (error) => this.#onError(error) });
+    this.#leave = this.#events.add({
+      onConnect: () => {
+        this.#isUnanswered = true;
+        this.#failure = undefined;
+      },
+      onChange: () => {
+        if (this.isReady) this.#isUnanswered = false;
+      },
+      onError: (error) => this.#onError(error),
+    });
   }
 
   get database(): number {
@@ -185,7 +208,17 @@ export class NodeRedisTransport implements Transport {
   };
 
   #onError(error: Error): void {
-    if (this.#client.isReady !== true) this.#lose(error); // else a message failed, and the connection is still there
+    if (this.#client.isReady === true) return; // a message failed, and the connection is still there
+    // a server that hangs up after another error did so because of that
+    if (this.#failure === undefined || !HUNG_UP.test(error.message)) this.#failure = this.#explained(error);
+    this.#lose(this.#failure);
+  }
+
+  /** Neither side mentions that the other one has TLS, or has none. */
+  #explained(error: Error): Error {
+    const isTls = this.#client.options?.socket?.tls === true;
+    if (isTls) return error.message === 'Connection timeout' ? notReached(error) : error;
+    return this.#isUnanswered && HUNG_UP.test(error.message) ? hungUp(error) : error;
   }
 }
 

@@ -54,6 +54,47 @@ describe('node-redis: the state of a client (rule 10)', () => {
     expect(failed.transport.lossReason?.message).to.equal('refused');
   });
 
+  it('a server that hangs up: before any answer, as one with TLS does; after an error, because of it; later, by itself', () => {
+    const { client, transport } = over({ isReady: false });
+    client.on('error', () => undefined);
+    const reason = (): string | undefined => transport.lossReason?.message;
+    const closed = new Error('Socket closed unexpectedly');
+    client.become({}, 'connect');
+    client.become({}, 'error', closed);
+    expect(reason()).to.equal('the server hung up before any answer, as a TLS port does (rediss://)');
+    expect(transport.lossReason?.cause).to.equal(closed);
+    client.become({}, 'connect');
+    client.become({}, 'error', new Error('WRONGPASS'));
+    client.become({}, 'error', closed);
+    expect(reason()).to.equal('WRONGPASS');
+    client.become({}, 'error', new Error('connect ECONNREFUSED'));
+    expect(reason()).to.equal('connect ECONNREFUSED');
+    client.become({}, 'connect');
+    client.become({ isReady: true }, 'ready');
+    client.become({ isReady: false }, 'error', closed);
+    expect(reason()).to.equal(closed.message);
+  });
+
+  it('with TLS, a connection that takes too long may have met a port without it', () => {
+    for (const [options, text] of [
+      [
+        { socket: { tls: true } },
+        'not reached in time, or no answer to the TLS handshake, as from a port without TLS (redis://)',
+      ],
+      [{ socket: {} }, 'Connection timeout'],
+    ] as const) {
+      const { client, transport } = over({ isReady: false, options });
+      client.on('error', () => undefined);
+      client.become({}, 'error', new Error('Connection timeout'));
+      expect(transport.lossReason?.message).to.equal(text);
+    }
+    const { client, transport } = over({ isReady: false, options: { socket: { tls: true } } });
+    client.on('error', () => undefined);
+    client.become({}, 'connect');
+    client.become({}, 'error', new Error('Socket closed unexpectedly'));
+    expect(transport.lossReason?.message).to.equal('Socket closed unexpectedly');
+  });
+
   it('nobody has told it to connect: lost, and it says so', () => {
     const { transport } = over({ isOpen: false, isReady: false });
     expect(transport.state).to.equal('lost');
