@@ -24,17 +24,21 @@ export function isClient(given: unknown): given is RedisClient {
 /** Refuses anything but a client, naming its place. @param forAddress  what to do with an address instead */
 export function checkClient(given: unknown, place: string, forAddress: string): asserts given is RedisClient {
   const wanted = 'a client of ioredis or node-redis';
-  if (isNodeRedis(given) && isUnordered(given)) {
-    throw invalidArgument(
-      place,
-      given,
-      `${wanted} with one connection`,
-      'a pool or a Sentinel client sends commands in any order',
-    );
+  const unordered = unorderedKind(given);
+  if (unordered !== undefined) {
+    const why = `${unordered} sends commands in any order, so an undo may run before its claim`;
+    throw invalidArgument(place, given, `${wanted} with one connection`, why);
   }
   if (isClient(given)) return;
   if (typeof given !== 'string') throw invalidArgument(place, given, wanted);
   throw invalidArgument(place, withoutPassword(given), wanted, forAddress);
+}
+
+/** Clients whose commands overtake each other. Valkey GLIDE writes those of one turn to one connection in any order. */
+function unorderedKind(given: unknown): string | undefined {
+  if (isNodeRedis(given)) return isUnordered(given) ? 'a pool or a Sentinel client' : undefined;
+  const isGlide = typeof given === 'object' && given !== null && 'customCommand' in given;
+  return isGlide ? 'Valkey GLIDE' : undefined;
 }
 
 export function transportOver(client: RedisClient): ClientTransport {

@@ -22,6 +22,17 @@ describe('transport: what is no client', () => {
   }
 });
 
+describe('transport: Valkey GLIDE', () => {
+  it('is refused, with the reason: commands that are sent together run in any order', () => {
+    const glide = { customCommand: () => undefined, invokeScript: () => undefined };
+    const { code, message } = thrown(() => checkClient(glide, 'clients[0]', 'say it otherwise'));
+    expect(code).to.equal('INVALID_ARGUMENT');
+    expect(message).to.match(
+      /^clients\[0\] must be a client of ioredis or node-redis with one connection; got .*Valkey GLIDE sends commands in any order/,
+    );
+  });
+});
+
 describe('transport: fingerprints', () => {
   it('distinguish tokens and do not show them', () => {
     expect(fingerprint('client:secret'))
