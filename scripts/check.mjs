@@ -5,6 +5,7 @@
  *   npm run check -- lint types           some of these
  *   npm run check -- --write              formats, and writes what is generated: reports of the API, the man page
  *   npm run check -- package [--runners]  the package as its user meets it (--runners: under test runners only)
+ *   npm run check -- runtimes [NAME…]     the package under other runtimes, which npm downloads: all, or `"Node 24"` and `Bun`, say
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -50,7 +51,8 @@ const NAMES = [...Object.keys(CHECKS), 'specs'];
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args) {
-  if (args[0] === 'package') return passes(['scripts/check-package.mjs', ...args.slice(1)]) ? 0 : 1;
+  const [name, ...rest] = args;
+  if (name === 'package' || name === 'runtimes') return statusOf([`scripts/check-${name}.mjs`, ...rest]);
   const wanted = wantedOf(args);
   if (wanted === undefined) return 2;
   if (wanted === 'write') return WRITERS.every(passes) ? 0 : 1;
@@ -77,7 +79,7 @@ function wantedOf(args) {
   if (given.values.write) return 'write';
   const unknown = given.positionals.find((name) => !NAMES.includes(name));
   if (unknown === undefined) return given.positionals.length > 0 ? given.positionals : NAMES;
-  console.error(`there is no check ${unknown}; there are ${NAMES.join(', ')} and package`);
+  console.error(`there is no check ${unknown}; there are ${NAMES.join(', ')}, package and runtimes`);
   return undefined;
 }
 
@@ -104,7 +106,11 @@ async function ends(program) {
 }
 
 function passes(program) {
-  return spawnSync(process.execPath, program, { cwd: ROOT, stdio: 'inherit' }).status === 0;
+  return statusOf(program) === 0;
+}
+
+function statusOf(program) {
+  return spawnSync(process.execPath, program, { cwd: ROOT, stdio: 'inherit' }).status ?? 1;
 }
 
 function specsPass() {

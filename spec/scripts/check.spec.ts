@@ -81,7 +81,7 @@ describe('npm run check', () => {
   });
 
   it('a check that it does not know, or an option, is named, and nothing runs', () => {
-    const names = 'there are types, lint, format, specs and package\n';
+    const names = 'there are types, lint, format, specs, package and runtimes\n';
     expect(check('types', 'tpyes')).to.deep.equal({
       code: 2,
       out: '',
