@@ -12,7 +12,6 @@ import { fileURLToPath } from 'node:url';
 import { register } from 'tsx/esm/api';
 import { ENTRIES } from './entries.mjs';
 import { pack, strangersEnv } from './package/pack.mjs';
-import { checkCommand } from './package/command.mjs';
 import { NODE_REDIS_PROGRAMS, PROGRAMS } from './package/programs.mjs';
 import {
   bytesOf,
@@ -33,6 +32,7 @@ const BUILT = /\.(cjs|js|d\.cts|d\.ts|txt)$/;
 
 register();
 const { startMasters } = await import('./masters.ts');
+const { checkCommand } = await import('./package/command.ts');
 const { walkLinks } = await import('./package/links.ts');
 const { checkRunners } = await import('./package/runners.ts');
 const { checkTold } = await import('./package/told.ts');
@@ -216,7 +216,7 @@ async function checkBesideNodeRedis(version, temporary, tarball, urls) {
   const said = run(`import, node-redis ${version}`, process.execPath, ['import.mjs', ...urls], options);
   if (said !== 'ioredis is not installed: npm install ioredis.\n') throw new Error(`it said ${said}`);
   run(`types by nodenext, node-redis ${version}`, bin('tsc'), ['-p', 'tsconfig.nodenext.json'], options);
-  await checkCommand({ folder, env: strangersEnv, what: `node-redis ${version}`, run }, urls);
+  await checkCommand({ folder, env: strangersEnv, client: `node-redis ${version}`, run }, urls);
 }
 
 async function checkBesideAll(temporary, tarball) {

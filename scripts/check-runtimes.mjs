@@ -20,13 +20,12 @@ const MOST_MS = 120_000;
 const nodeJs = (version, awaitUsing) => ({
   package: `node@${version}`,
   program: 'node',
-  version: ['--version'],
   path: ['-p', 'process.execPath'],
   run: [],
   awaitUsing,
 });
 
-/** By their names: where npm has them, how they are asked who and where they are, and what they have of `await using`. */
+/** By their names: where npm has them, how they are asked where they are, and what they have of `await using`. */
 const RUNTIMES = {
   'Node 20': nodeJs('20.20.2', 'symbol'),
   'Node 21': nodeJs('21.7.3', 'symbol'),
@@ -38,7 +37,6 @@ const RUNTIMES = {
   Bun: {
     package: 'bun@1.4.5',
     program: 'bun',
-    version: ['--version'],
     path: ['-e', 'console.log(process.execPath)'],
     run: [],
     awaitUsing: 'syntax',
@@ -46,7 +44,6 @@ const RUNTIMES = {
   Deno: {
     package: 'deno@2.9.6',
     program: 'deno',
-    version: ['--version'],
     path: ['eval', 'console.log(Deno.execPath())'],
     run: ['run', '--allow-all'],
     awaitUsing: 'syntax',
@@ -66,7 +63,7 @@ const { startMasters } = await import('./masters.ts');
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(names) {
-  const unknown = names.find((name) => !(name in RUNTIMES));
+  const unknown = names.find((name) => !Object.hasOwn(RUNTIMES, name));
   if (unknown !== undefined) {
     console.error(`there is no runtime ${unknown}; there are ${Object.keys(RUNTIMES).join(', ')}`);
     return 2;
@@ -100,10 +97,10 @@ function installed(temporary) {
 async function passes(name, folder, urls) {
   const startMs = performance.now();
   const runtime = RUNTIMES[name];
-  const npx = (args) => run(folder, 'npx', ['-y', '-p', runtime.package, runtime.program, ...args]).trim();
+  const npx = ['-y', '-p', runtime.package, runtime.program];
   try {
-    const [version = ''] = npx(runtime.version).split('\n');
-    const path = npx(runtime.path); // started by npx, it could not be ended
+    const path = run(folder, 'npx', [...npx, ...runtime.path]).trim(); // started by npx, it could not be ended
+    const [version = ''] = run(folder, path, ['--version']).split('\n');
     for (const [program, client] of WAYS) {
       await Promise.all(urls.map(flush));
       const said = run(folder, path, [...runtime.run, program, client, ...urls]);

@@ -423,6 +423,16 @@ describe(`the command: N=${NODES}, real masters`, function () {
       expect(after.code).to.equal(69);
     });
 
+    it('Ctrl-C before it has printed anything: it ends them all the same', async () => {
+      const port = await firstPort();
+      const one = new Running(['up', '1', '--port', port]);
+      const hand = byHand(Number(port));
+      await hand.ping().finally(() => hand.disconnect()); // as soon as there is something to end
+      one.process.kill('SIGINT');
+      expect(await one.ends()).to.equal(0);
+      expect(await isFree(Number(port))).to.equal(true);
+    });
+
     further('a port that is taken: one sentence, and nothing is left running', async () => {
       const { code, complaints } = await quorate(['up', '--port', String(masters.list[0]?.port)]);
       expect(code).to.equal(71);

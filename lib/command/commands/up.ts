@@ -30,11 +30,13 @@ export async function up(args: Arguments): Promise<number> {
   const folder = kept === undefined ? mkdtempSync(join(tmpdir(), 'quorate-up-')) : resolve(kept);
   const masters = ports.map((port) => new LocalMaster(server, port, folder, kept !== undefined));
   try {
-    await Promise.all(masters.map((master) => master.answers()));
     let isTold = false;
     await untilInterrupted(LOOK_MS, async () => {
-      if (!isTold) tell(args, ports); // not before an interrupt is noticed: it may follow at once
-      isTold = true;
+      if (!isTold) {
+        await Promise.all(masters.map((master) => master.answers()));
+        tell(args, ports);
+        isTold = true;
+      }
       const dead = masters.find(({ hasEnded }) => hasEnded);
       if (dead !== undefined)
         throw new Failure(`the master on port ${dead.port} ended by itself`, EXIT.system);

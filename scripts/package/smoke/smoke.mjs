@@ -2,10 +2,8 @@
  * What every runtime must be able to do with the package, on real masters. `scripts/check-runtimes.mjs` copies this folder beside
  * an installed package, and starts `import.mjs` or `require.cjs` there, with the client's package and the masters' URLs.
  *
- * Nothing ends the process: it must end by itself once all is closed. It prints a line of JSON first.
- *
- * @typedef {object} Done  that line
- * @property {'syntax' | 'symbol'} awaitUsing  what the runtime has of `await using`
+ * Nothing ends the process: it must end by itself once all is closed. It prints a line of JSON first: what the runtime has of
+ * `await using`.
  */
 import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
