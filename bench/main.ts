@@ -37,12 +37,12 @@ async function main(): Promise<void> {
   }
   const { from, lastingMinutes } = options;
   if (lastingMinutes !== undefined) {
-    if (!(await measureLasting(lastingTerms(lastingMinutes), options.out))) process.exitCode = 1;
+    if (!(await measureLasting(lastingTerms(lastingMinutes), options))) process.exitCode = 1;
     return;
   }
   const results = from === undefined ? await measureAll(options, MOST_MASTERS) : await read(from);
   await report(results, options);
-  const isLevel = !isWholeSmoke(options) || (await measureLasting(BRIEF_TERMS, options.out));
+  const isLevel = !isWholeSmoke(options) || (await measureLasting(BRIEF_TERMS, options));
   const wrong = [...findWrong(results), ...(isLevel ? [] : ['the load that lasts: see above'])];
   if (wrong.length === 0) return;
   console.error(`\nwrong: ${wrong.join('; ')}`);

@@ -68,7 +68,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
   if (values.publish && (values.smoke || [only, contenders, named].some((value) => value !== undefined))) {
     throw new Error('--publish needs a whole run: not with --smoke, --only, --contenders or --client');
   }
-  const client = clientOf(named, values.lasting);
+  const client = clientOf(named);
   const mode = values.smoke ? 'smoke' : values.quick ? 'quick' : 'full';
   return {
     mode,
@@ -104,9 +104,8 @@ function lastingOf(values: {
   return wanted;
 }
 
-function clientOf(asked: string | undefined, isLasting: boolean): ClientName {
+function clientOf(asked: string | undefined): ClientName {
   if (asked === undefined) return DEFAULT_CLIENT;
-  if (isLasting) throw new Error('--client is not for --lasting, whose load is on ioredis');
   const client = CLIENT_NAMES.find((name) => name === asked);
   if (client === undefined) {
     throw new Error(`--client must be one of ${list(CLIENT_NAMES)}; got ${JSON.stringify(asked)}`);

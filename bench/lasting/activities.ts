@@ -1,23 +1,23 @@
 /** What a load that lasts does: each kind of lock and call, with waits, ends and aborts. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import type { Redlock } from '../../lib/index.js';
 import { TimestampLock } from '../../lib/timestamp/index.js';
-import { connect } from './connect.js';
+import type { Connect, LoadClient } from './connect.js';
 import { between, chance, pick } from './draw.js';
 
 /** What activities work on. */
 export interface Workplace {
   /** It lives as long as the process. */
   readonly redlock: Redlock;
-  readonly clients: readonly Redis[];
+  readonly clients: readonly LoadClient[];
   readonly urls: readonly string[];
+  readonly connect: Connect;
   /** Of the whole process: given along with most calls, and never aborted before the end. */
   readonly signal: AbortSignal;
   /** Each once. */
   freshName(): string;
   /** Another instance of the same settings. */
-  open(clients: readonly Redis[]): Redlock;
+  open(clients: readonly LoadClient[]): Redlock;
 }
 
 export interface Activity {
@@ -158,9 +158,9 @@ async function observe({ redlock }: Workplace): Promise<void> {
 }
 
 /** On the first master alone. */
-async function stamp({ clients: [client], signal }: Workplace): Promise<void> {
-  if (client === undefined) return;
-  const lock = new TimestampLock(client, { unit: 'ms', ttlMs: TTL_MS });
+async function stamp({ clients: [first], signal }: Workplace): Promise<void> {
+  if (first === undefined) return;
+  const lock = new TimestampLock(first.client, { unit: 'ms', ttlMs: TTL_MS });
   await lock.using('lasting:stamp', { waitMs: WAIT_MS, signal }, work);
 }
 
@@ -181,7 +181,7 @@ async function openAnother(place: Workplace): Promise<void> {
 }
 
 async function connectAgain(place: Workplace): Promise<void> {
-  const clients = place.urls.map(connect);
+  const clients = place.urls.map(place.connect);
   const redlock = place.open(clients);
   try {
     await redlock.using(pick(NAMES), terms(place), work);

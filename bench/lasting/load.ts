@@ -1,10 +1,9 @@
 /** One process's mixed load on one long-lived instance: lanes that draw one activity after another, a job, and what is counted. */
-import { getEventListeners, setMaxListeners } from 'node:events';
+import { type EventEmitter, getEventListeners, setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import { type Job, Redlock, RedlockError } from '../../lib/index.js';
 import { type Activity, ACTIVITIES, type Workplace } from './activities.js';
-import { connect } from './connect.js';
+import type { Connect, LoadClient } from './connect.js';
 import { between } from './draw.js';
 import { GUARD_MS, LONGEST_TTL_MS, type Standing } from './terms.js';
 
@@ -28,8 +27,9 @@ const EXPECTED: ReadonlySet<string> = new Set([
 
 export class Load implements Workplace {
   readonly redlock: Redlock;
-  readonly clients: readonly Redis[];
+  readonly clients: readonly LoadClient[];
   readonly urls: readonly string[];
+  readonly connect: Connect;
   readonly signal: AbortSignal;
   readonly #ending = new AbortController();
   readonly #codes: Record<string, number> = {};
@@ -40,8 +40,9 @@ export class Load implements Workplace {
   #lanes: Promise<unknown> = Promise.resolve();
   #job: Job<void> | undefined;
 
-  constructor(urls: readonly string[]) {
+  constructor(urls: readonly string[], connect: Connect) {
     this.urls = urls;
+    this.connect = connect;
     this.clients = urls.map(connect);
     this.signal = this.#ending.signal;
     setMaxListeners(0, this.signal); // one for each call that is under way
@@ -50,8 +51,9 @@ export class Load implements Workplace {
     process.on('uncaughtException', (error) => this.trouble(`uncaught exception: ${String(error)}`));
   }
 
-  open(clients: readonly Redis[]): Redlock {
-    return new Redlock(clients, {
+  open(clients: readonly LoadClient[]): Redlock {
+    const own = clients.map(({ client }) => client);
+    return new Redlock(own, {
       keyPrefix: 'lasting:',
       restartGuardMs: GUARD_MS,
       ttlMs: LONGEST_TTL_MS,
@@ -115,7 +117,7 @@ export class Load implements Workplace {
 
   #isSettled(): boolean {
     const { calls, owedUndos } = this.redlock.stats();
-    return calls + owedUndos === 0 && this.clients.every(({ status }) => status === 'ready');
+    return calls + owedUndos === 0 && this.clients.every((client) => client.isReady());
   }
 
   async #stand(): Promise<Standing> {
@@ -136,14 +138,16 @@ export class Load implements Workplace {
       residentBytes: rss,
       handles: resources.length,
       sockets: resources.filter((kind) => kind === 'TCPSocketWrap').length,
-      listeners: getEventListeners(this.signal, 'abort').length + sum(this.clients.map(listenersOf)),
+      listeners:
+        getEventListeners(this.signal, 'abort').length +
+        sum(this.clients.map(({ client }) => listenersOf(client))),
       unfinished: held + calls + owedUndos,
       cpuMs: (user + system) / 1_000,
     };
   }
 }
 
-function listenersOf(client: Redis): number {
+function listenersOf(client: EventEmitter): number {
   return sum(client.eventNames().map((name) => client.listenerCount(name)));
 }
 

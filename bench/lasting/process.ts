@@ -1,6 +1,7 @@
 /** The process under load, as the run sees it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import type { ClientName } from '../contenders/connection.js';
 import type { FromLoad, Standing, ToLoad } from './terms.js';
 
 const ANSWER_MS = 30_000;
@@ -13,8 +14,8 @@ export class LoadProcess {
     this.#child = child;
   }
 
-  static async start(file: string, urls: readonly string[]): Promise<LoadProcess> {
-    const child = fork(file, urls, { execArgv: ['--expose-gc'] }); // source maps would be some MB of heap, from the first error on
+  static async start(file: string, client: ClientName, urls: readonly string[]): Promise<LoadProcess> {
+    const child = fork(file, [client, ...urls], { execArgv: ['--expose-gc'] }); // source maps would be some MB of heap, from the first error on
     const load = new LoadProcess(child);
     await load.#answer('ready');
     return load;

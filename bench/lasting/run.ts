@@ -6,6 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startMasters } from '../../scripts/masters.js';
+import type { ClientName } from '../contenders/connection.js';
 import { compileWorker } from '../crew.js';
 import { describeSurroundings } from '../surroundings.js';
 import { storedOn, strikeAll } from './masters.js';
@@ -15,10 +16,13 @@ import { type LastingTerms, MASTERS, type Sample } from './terms.js';
 import { levels } from './verdict.js';
 
 /** @param out  the folder of the results. @returns whether all is level */
-export async function measureLasting(terms: LastingTerms, out: string): Promise<boolean> {
+export async function measureLasting(
+  terms: LastingTerms,
+  { client, out }: { readonly client: ClientName; readonly out: string },
+): Promise<boolean> {
   const startMs = performance.now();
   const surroundings = describeSurroundings();
-  const { samples, troubles } = await load(terms);
+  const { samples, troubles } = await load(terms, client);
   const results: LastingResults = {
     command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
     surroundings,
@@ -36,9 +40,12 @@ export async function measureLasting(terms: LastingTerms, out: string): Promise<
   return isGood(results);
 }
 
-async function load(terms: LastingTerms): Promise<Pick<LastingResults, 'samples' | 'troubles'>> {
+async function load(
+  terms: LastingTerms,
+  client: ClientName,
+): Promise<Pick<LastingResults, 'samples' | 'troubles'>> {
   await using masters = await startMasters(MASTERS);
-  const process = await LoadProcess.start(await compileWorker('lasting'), masters.urls);
+  const process = await LoadProcess.start(await compileWorker('lasting'), client, masters.urls);
   try {
     const samples: Sample[] = [];
     console.log(HEAD);

@@ -1,8 +1,11 @@
 /** A process under a load that lasts: works, rests and tells how it stands, and ends by itself when all is closed. */
+import type { ClientName } from '../contenders/connection.js';
+import { connectorOf } from '../lasting/connect.js';
 import { Load } from '../lasting/load.js';
 import type { FromLoad, ToLoad } from '../lasting/terms.js';
 
-const load = new Load(process.argv.slice(2));
+const [client, ...urls] = process.argv.slice(2);
+const load = new Load(urls, await connectorOf(client as ClientName)); // the cast: the run wrote it
 
 process.on('message', ({ kind }: ToLoad) => void carryOut(kind));
 process.on('disconnect', () => process.exit(1));

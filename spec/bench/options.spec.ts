@@ -51,6 +51,7 @@ describe('bench: the command line', () => {
     expect(parseOptions([])?.client).to.equal('ioredis');
     const { client, contenders = [] } = parseOptions(['--client', 'redis']) ?? {};
     expect(client).to.equal('redis');
+    expect(parseOptions(['--lasting', '--client', 'redis'])?.client).to.equal('redis');
     expect(contenders).to.include.members(['quorate', 'quorate-plain', 'floor-quorum', 'floor-whole']);
     expect(contenders.filter((name) => ['redlock5', 'floor-pipelining'].includes(name))).to.deep.equal([]);
   });
@@ -85,7 +86,6 @@ describe('bench: the command line', () => {
     [['--client', 'valkey'], /--client.*ioredis, redis.*"valkey"/],
     [['--client', ''], /--client.*""/],
     [['--client', 'redis', '--contenders', 'quorate,redlock5'], /--client redis.*redlock5/],
-    [['--client', 'redis', '--lasting'], /--client.*--lasting/],
     [['--publish', '--client', 'redis'], /--publish.*--client/],
     [['--publish', '--smoke'], /--publish.*--smoke/],
     [['--publish', '--only', 'memory'], /--publish.*--only/],

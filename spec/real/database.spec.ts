@@ -1,13 +1,20 @@
 /**
  * Locks in a database other than 0: all that is sent is carried out there, or fails; nothing in another one. ioredis goes on
- * where a server refuses its SELECT, and is ready in database 0.
+ * where a server refuses its SELECT, and is ready in database 0; node-redis does not connect then.
  */
 import { expect } from 'chai';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { Redlock } from '../../lib/redlock.js';
 import { TimestampLock } from '../../lib/timestamp/lock.js';
 import { LONG_GUARD_MS, PATIENT } from '../support/patience.js';
-import { CLIENT_KINDS, type SpecClient } from '../support/real.js';
+import {
+  type AnyClient,
+  CLIENT_KINDS,
+  eventually,
+  isReady,
+  NODE_REDIS_KINDS,
+  type SpecClient,
+} from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { DATABASE, DatabaseBench } from './support/database-bench.js';
 
@@ -23,7 +30,7 @@ interface Way {
   readonly name: string;
   readonly nodes: readonly number[];
   /** Takes `r` in one attempt; null where it is held. */
-  take(clients: readonly SpecClient[]): Promise<Held | null>;
+  take(clients: readonly AnyClient[]): Promise<Held | null>;
 }
 
 /** By Redlock, over one master unless it says otherwise. */
@@ -148,6 +155,54 @@ for (const kind of CLIENT_KINDS) {
           const clients = await environment.connect(kind);
           const held = await sentTwice(clients, take(clients)); // some are refused by what they left themselves
           await held?.release();
+          await environment.expectNothingElsewhere();
+        });
+      });
+    }
+  }
+}
+
+/** It is the client that refuses: what asks it matters less. */
+const SOME_WAYS = WAYS.filter(({ name }) => ['as it comes', 'to read', 'timestamp, script'].includes(name));
+
+for (const kind of NODE_REDIS_KINDS) {
+  for (const { name, nodes: sizes, take } of SOME_WAYS) {
+    for (const nodes of sizes) {
+      describe(`database ${DATABASE}: ${kind.name}, ${name}, N=${nodes}`, () => {
+        let environment: DatabaseBench;
+        beforeEach(async () => {
+          environment = new DatabaseBench();
+          await environment.open(nodes);
+        });
+        afterEach(() => environment.close());
+
+        it('another user may not select it: MISCONFIGURED, which says so; allowed, all is done in it', async () => {
+          const held = await take(await environment.connect(kind));
+          await environment.allow('-select');
+          const clients = environment.begin(kind);
+          const error = await rejection(take(clients));
+          expect(error.code).to.equal('MISCONFIGURED');
+          expect(error.message).to.contain("'select' command");
+          await environment.allow('+select');
+          await eventually(() => clients.every(isReady)); // it connects again by itself
+          const other = await take(clients);
+          expect(other === null).to.equal(name !== 'to read');
+          for (const lease of [held, other]) await lease?.extend();
+          for (const lease of [held, other]) await lease?.release();
+          await environment.expectReleased('q', 'r');
+          await environment.expectNothingElsewhere();
+        });
+
+        it('the right is taken away, and the connections end: MISCONFIGURED, and nothing in database 0', async () => {
+          const clients = await environment.connect(kind);
+          const held = await take(clients);
+          await environment.allow('-select');
+          await environment.disconnect();
+          await eventually(async () => (await rejection(take(clients))).code === 'MISCONFIGURED'); // NO_QUORUM until it tried
+          await environment.allow('+select');
+          await eventually(() => clients.every(isReady));
+          await held?.release();
+          await environment.expectReleased('q', 'r');
           await environment.expectNothingElsewhere();
         });
       });

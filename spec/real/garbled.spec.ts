@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
 import { type ChaosMasters, startChaosMasters } from '../chaos/kit/masters.js';
 import { PATIENT } from '../support/patience.js';
-import { byHand, eventually, Program } from '../support/real.js';
+import { ALL_KINDS, byHand, eventually, Program } from '../support/real.js';
 
 /** Each ends a process, or keeps it busy for ever, where ioredis 6 or 5 reads it. */
 const GARBAGE = [
@@ -17,36 +17,35 @@ const GARBAGE = [
   '*4294967296\r\n',
 ];
 
-const WAITERS = [
-  {
-    program: 'wait-in-queue',
-    args: ['1', 'r'],
-    on: 'pushes',
-    connection: 'quorate-pushes',
-    by: 'Redlock.connect',
-  },
-  {
-    program: 'wait-in-queue',
-    args: ['1', 'r'],
-    on: 'commands',
-    connection: 'quorate',
-    by: 'Redlock.connect',
-  },
-  {
-    program: 'wait-and-end',
-    args: ['r', '6'],
-    on: 'pushes',
-    connection: 'quorate-pushes',
-    by: "a caller's ioredis 6",
-  },
-  {
-    program: 'wait-and-end',
-    args: ['r', '5'],
-    on: 'pushes',
-    connection: 'quorate-pushes',
-    by: "a caller's ioredis 5",
-  },
-] as const;
+interface WaiterKind {
+  /** Of spec/support/programs.ts. */
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly on: 'pushes' | 'commands';
+  /** The name of the connection that the garbage comes in on. */
+  readonly connection: string;
+  readonly by: string;
+}
+
+const WAITERS: readonly WaiterKind[] = [
+  ...(['ioredis', 'redis'] as const).flatMap((client) => {
+    const [program, args, by] = ['wait-in-queue', ['1', 'r', client], `Redlock.connect, ${client}`] as const;
+    return [
+      { program, args, by, on: 'pushes', connection: 'quorate-pushes' } as const,
+      { program, args, by, on: 'commands', connection: 'quorate' } as const,
+    ];
+  }),
+  ...ALL_KINDS.map(({ name }) => {
+    const by = `a caller's ${name}`;
+    return {
+      program: 'wait-and-end',
+      args: ['r', name],
+      by,
+      on: 'pushes',
+      connection: 'quorate-pushes',
+    } as const;
+  }),
+];
 
 describe('garbled messages', () => {
   let masters: ChaosMasters;

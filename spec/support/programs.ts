@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { Redis as Redis5 } from 'ioredis5';
 import { type ClientName, Redlock } from '../../lib/index.js';
 import { PATIENT } from './patience.js';
+import { ALL_KINDS } from './real.js';
 
 const [name = '', urlList = '', ...args] = process.argv.slice(2);
 const urls = urlList.split(',');
@@ -138,8 +138,8 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
 
   /** So many wait for one lock, each with a ticket of its own, and are served when it is their turn. */
   async 'wait-in-queue'() {
-    const [count = '1', resource = 'r'] = args;
-    const redlock = Redlock.connect(urls, { ...PATIENT, localTurns: 0 });
+    const [count = '1', resource = 'r', client = 'ioredis'] = args;
+    const redlock = Redlock.connect(urls, { ...PATIENT, localTurns: 0, client: client as ClientName });
     const waits = Array.from({ length: Number(count) }, async () => {
       await redlock.using(resource, () => say('served'));
     });
@@ -167,7 +167,8 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
 
   /** Waits in the queue, and never calls `close`: its own clients, of ioredis 6 or 5, are all that keeps it alive. */
   async 'wait-and-end'() {
-    const clients = urls.map((url) => (args[1] === '5' ? new Redis5(url) : new Redis(url)));
+    const kind = ALL_KINDS.find((one) => one.name === (args[1] ?? 'ioredis 6'));
+    const clients = urls.flatMap((url) => kind?.open(Number(new URL(url).port)) ?? []);
     const redlock = new Redlock(clients, PATIENT);
     await redlock.using(args[0] ?? 'r', () => say('served'));
     for (const client of clients) client.disconnect();

@@ -59,7 +59,7 @@ export class Actors {
 
   constructor(urls: readonly string[], ttlMs: number, { client, command }: Programs) {
     this.#clients = CLIENTS.map((name) => {
-      const order: ClientOrder = { name, urls, ttlMs };
+      const order: ClientOrder = { client: name, urls, ttlMs };
       const env = { ...process.env, [ORDER]: JSON.stringify(order) };
       const child = fork(client, [], { ...forkTied(), env });
       child.on('message', (message: FromClient) => this.told.push({ ...message, client: name }));

@@ -26,7 +26,7 @@ process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit());
 
 const order = JSON.parse(process.env[ORDER] ?? '{}') as ClientOrder; // the cast: the run wrote it
-const redlock = Redlock.connect([...order.urls], { ttlMs: order.ttlMs });
+const redlock = Redlock.connect([...order.urls], { client: order.client, ttlMs: order.ttlMs });
 
 function tell(message: FromClient): void {
   process.send?.(message);
@@ -46,7 +46,7 @@ async function hold(lock: string, fence: number, signal: AbortSignal): Promise<v
 
 async function lead(): Promise<void> {
   const election = redlock.election(LEADER);
-  await election.lead(({ signal, fence }) => hold(LEADER, fence, signal), { value: order.name });
+  await election.lead(({ signal, fence }) => hold(LEADER, fence, signal), { value: order.client });
 }
 
 /** A run that lasts, with the other process in the queue at each tick. */

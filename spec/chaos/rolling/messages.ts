@@ -1,6 +1,9 @@
 /** Between the run and its client processes. All instants are CLOCK_MONOTONIC, as in a history. */
+import type { ClientName } from '../../../lib/index.js';
+
 export interface ClientOrder {
-  readonly name: string;
+  /** Its library, and its name. */
+  readonly client: ClientName;
   readonly urls: readonly string[];
   readonly ttlMs: number;
 }

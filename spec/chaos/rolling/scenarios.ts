@@ -2,6 +2,8 @@
  * What `npm run chaos -- --rolling` does to its masters: one after another is struck, and back for long enough that each
  * lease is whole again before the next one is struck (G7b).
  */
+import type { ClientName } from '../../../lib/index.js';
+
 export interface Scenario {
   readonly name: string;
   readonly masters: number;
@@ -34,7 +36,8 @@ export const CONTENDERS = 3;
 export const LANES = 10;
 export const HOLD_MS = 50;
 export const TICK_EVERY_MS = 1_000;
-export const CLIENTS: readonly string[] = ['a', 'b'];
+/** Each by the client library of which it is named. */
+export const CLIENTS: readonly ClientName[] = ['ioredis', 'redis'];
 
 /** From one blow to the next, in ms. */
 export interface Times {

@@ -2,7 +2,14 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
-import { byHand, type ClientKind, eventually, type SpecClient } from '../../support/real.js';
+import {
+  type AnyClient,
+  byHand,
+  type ClientKind,
+  eventually,
+  isReady,
+  type SpecClient,
+} from '../../support/real.js';
 
 /** The database of the locks. */
 export const DATABASE = 3;
@@ -34,12 +41,19 @@ export class DatabaseBench {
   }
 
   /** The user's connections to all masters. */
-  async connect(kind: ClientKind, options: object = {}): Promise<readonly SpecClient[]> {
-    const clients = this.masters.list.map(({ port }) =>
-      this.#keep(kind.open(port, { ...USER, db: DATABASE, ...options })),
-    );
-    await eventually(() => clients.every(({ status }) => status === 'ready'));
+  async connect<Client extends AnyClient>(
+    kind: ClientKind<Client>,
+    options: object = {},
+  ): Promise<readonly Client[]> {
+    const clients = this.begin(kind, options);
+    await eventually(() => clients.every(isReady));
     return clients;
+  }
+
+  /** The same, and they need not get through. */
+  begin<Client extends AnyClient>(kind: ClientKind<Client>, options: object = {}): readonly Client[] {
+    const settings = { ...USER, db: DATABASE, database: DATABASE, ...options }; // each library has its own word
+    return this.masters.list.map(({ port }) => this.#keep(kind.open(port, settings)));
   }
 
   /** Connections that are in database 0 against the will of their owner, who may select the other one by now. */
@@ -48,6 +62,11 @@ export class DatabaseBench {
     const clients = await this.connect(kind, options);
     await this.allow('+select');
     return clients;
+  }
+
+  /** The masters end the user's connections. */
+  async disconnect(): Promise<void> {
+    for (const hand of this.strays) await hand.call('CLIENT', 'KILL', 'USER', USER.username);
   }
 
   async expectHeld(...keys: readonly string[]): Promise<void> {
