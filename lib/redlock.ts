@@ -70,8 +70,18 @@ import { EventHub } from './runtime/event-hub.js';
 import { Emitter } from './runtime/listenable.js';
 import { EVENT_NAMES, type RedlockEvents } from './telemetry/events.js';
 import { NodeWatches } from './node/node-watch.js';
+import type { AcquisitionObserver } from './telemetry/observer.js';
 import { Telemetry } from './telemetry/telemetry.js';
 import { argumentsOfUsing } from './input/given.js';
+
+/** The key of a method that users do not see. */
+export const FOLLOWED = Symbol('followed');
+
+/** @internal Calls whose attempts are followed. */
+interface Followed {
+  acquire(resources: readonly string[], options: AcquireOptions): Promise<Lease>;
+  adopt(handle: LeaseHandle, options: AdoptOptions): Promise<Lease>;
+}
 
 /** The routine that `redlock.using` runs while the lock is held. */
 export type Routine<T> = (lease: Lease) => Promise<T> | T;
@@ -175,6 +185,17 @@ export class Redlock extends Emitter<RedlockEvents> {
     return this.#source.acquire(names, MUTEX, call, options.signal);
   }
 
+  /** @internal As `acquire` and `adopt`, with an observer of the attempts: for the faces of other APIs. */
+  [FOLLOWED](observer: AcquisitionObserver): Followed {
+    return {
+      acquire: async (resources, options) => {
+        const call = resolveCall(options, CALL_NAMES.acquire, this.#terms);
+        return this.#source.acquire(resolveResources(resources), MUTEX, call, undefined, { observer });
+      },
+      adopt: async (handle, options) => this.#adopt(handle, options, observer),
+    };
+  }
+
   /** Makes one attempt, without waiting. Resolves with null if others hold the lock. @throws RedlockError as `acquire` does */
   async tryAcquire(
     resources: string | readonly string[],
@@ -232,11 +253,15 @@ export class Redlock extends Emitter<RedlockEvents> {
    *   `CLOSED`, `INVALID_ARGUMENT`
    */
   async adopt(handle: LeaseHandle, options: AdoptOptions = NO_OPTIONS): Promise<Lease> {
+    return this.#adopt(handle, options);
+  }
+
+  async #adopt(handle: LeaseHandle, options: AdoptOptions, observer?: AcquisitionObserver): Promise<Lease> {
     const { resources, ttlMs, fence, kind, ...held } = checkHandle(handle, this.#terms);
     const adopting = resolveCall(options, CALL_NAMES.adopt, this.#terms);
     const call = { ...adopting, ttlMs, fencing: fence > 0, by: 'adopt' } as const;
     const adopted = { ...held, fence };
-    return this.#source.acquire(resources, kind, call, options.signal, { adopted });
+    return this.#source.acquire(resources, kind, call, options.signal, { adopted, observer });
   }
 
   /**

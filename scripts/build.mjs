@@ -37,11 +37,13 @@ function syncManifest() {
 
 /** The module that a chunk is named after, by the chunk's name; the first that it has counts. */
 const CHUNKS = {
-  redlock: 'redlock',
+  locks: 'redlock',
+  faces: 'faces/face-locks',
   diagnosis: 'diagnosis/diagnosis',
   script: 'redis/script',
   transport: 'redis/ioredis/transport',
   errors: 'runtime/errors',
+  leases: 'lease/public',
 };
 
 /** What several entries share is in files with names of their own, the same after every build: each tells what is in it. */
@@ -64,8 +66,9 @@ async function bundle(inputs, ending, inputOptions, outputOptions) {
   const files = Object.entries(inputs).map(([name, file]) => [name, file + ending.source]);
   const build = await rolldown({
     cwd: ROOT,
+    onLog: (level, log, defaultHandler) => log.code !== 'MIXED_EXPORTS' && defaultHandler(level, log),
     input: Object.fromEntries(files),
-    external: ['ioredis', 'redis', 'croner', '@opentelemetry/api'],
+    external: ['ioredis', 'redis', 'croner', 'bluebird', '@opentelemetry/api'],
     platform: 'node',
     ...inputOptions,
   });
@@ -105,11 +108,11 @@ const REQUIRE_CRONER = {
   renderChunk: (code) => code.replace('await import("croner")', 'require("croner")'),
 };
 
-/** Client libraries are loaded where the code runs, and found by bundlers. */
-const REQUIRE_CLIENTS = {
-  name: 'clients',
+/** Libraries of the user's own are loaded where the code runs, and found by bundlers. */
+const REQUIRE_THEIRS = {
+  name: 'theirs',
   transform: (code, id) => {
-    if (!id.endsWith('lib/redis/loading.ts')) return null;
+    if (!/lib\/(redis\/loading|faces\/redlock4)\.ts$/.test(id)) return null;
     const required = code
       .replace("import { createRequire as requireFrom } from 'node:module';", '')
       .replace('const load = requireFrom(import.meta.url);', '')
@@ -150,7 +153,7 @@ function shrink() {
     const written = readFileSync(path, 'utf8');
     const whole = name === 'testing.cjs' ? withSmallMasters(written) : written;
     const code = withNamesOutside(withChunkNames(whole));
-    const isApart = !name.startsWith('redlock') && !name.startsWith('testing'); // callers step through those two
+    const isApart = !name.startsWith('locks') && !name.startsWith('testing'); // callers step through those two
     const options = {
       minifyWhitespace: true,
       minifySyntax: true,
@@ -168,7 +171,7 @@ async function buildCode() {
   const inputs = await bundle(
     { ...entriesIn('lib'), ...library },
     ending,
-    { ...options, plugins: [REQUIRE_CRONER, REQUIRE_CLIENTS] },
+    { ...options, plugins: [REQUIRE_CRONER, REQUIRE_THEIRS] },
     COMMON_JS,
   );
   refuseStrangers(inputs, (input) => input.startsWith('lib/') && !COMMANDS_OWN.test(input));
@@ -229,14 +232,54 @@ async function buildTypes() {
  */
 function writeModules() {
   for (const name of Object.keys(ENTRIES).map(outputName)) {
-    const names = Object.keys(require(join(DIST, `${name}.cjs`))).join(', ');
-    writeFileSync(
-      join(DIST, `${name}.js`),
-      `import { createRequire } from 'node:module';\nexport const { ${names} } = createRequire(import.meta.url)('./${name}.cjs');\n`,
-    );
-    writeFileSync(join(DIST, `${name}.bundlers.js`), `export { ${names} } from './${name}.cjs';\n`);
-    writeFileSync(join(DIST, `${name}.d.ts`), `export * from './${name}.cjs';\n`);
+    const code = require(join(DIST, `${name}.cjs`));
+    const { types, ...modules } = typeof code === 'function' ? asOneClass(code) : asNames(code);
+    const file = `./${name}.cjs`;
+    writeFileSync(join(DIST, `${name}.js`), modules.node(`createRequire(import.meta.url)('${file}')`));
+    writeFileSync(join(DIST, `${name}.bundlers.js`), modules.bundlers(`'${file}'`));
+    writeFileSync(join(DIST, `${name}.d.ts`), types(`'${file}'`));
+    if (typeof code === 'function') exportOnly(join(DIST, `${name}.d.cts`), code.name);
   }
+}
+
+const CREATE_REQUIRE = "import { createRequire } from 'node:module';\n";
+
+/** An entry with names, of which one may be the default as well. */
+function asNames(code) {
+  const { default: main, ...named } = code;
+  const names = Object.keys(named).join(', ');
+  const also = Object.keys(named).find((key) => named[key] === main);
+  const asDefault = also === undefined ? '' : `export { ${also} as default }`;
+  const own = asDefault && `${asDefault};\n`;
+  const passed = (file) => asDefault && `${asDefault} from ${file};\n`;
+  return {
+    node: (required) => `${CREATE_REQUIRE}export const { ${names} } = ${required};\n${own}`,
+    bundlers: (file) => `export { ${names} } from ${file};\n${passed(file)}`,
+    types: (file) => `export * from ${file};\n${passed(file)}`,
+  };
+}
+
+/** An entry that is one class, with the rest as its properties. */
+function asOneClass(code) {
+  const names = Object.keys(code);
+  const own = `export default ${code.name};\nexport const { ${names.join(', ')} } = ${code.name};\n`;
+  return {
+    node: (required) => `${CREATE_REQUIRE}const ${code.name} = ${required};\n${own}`,
+    bundlers: (file) => `import ${code.name} from ${file};\n${own}`,
+    types: (file) =>
+      [
+        `import ${code.name} = require(${file});`,
+        `export default ${code.name};`,
+        ...names.map((name) => `export import ${name} = ${code.name}.${name};\n`),
+      ].join('\n'),
+  };
+}
+
+/** What is required is the class itself. */
+function exportOnly(path, name) {
+  const [written, own] = [readFileSync(path, 'utf8'), `export { ${name} as default };`];
+  if (!written.includes(own)) throw new Error(`${path} does not end as expected`);
+  writeFileSync(path, written.replace(own, `export = ${name};`));
 }
 
 /** What is bundled is passed on, so its licences come along. */

@@ -3,7 +3,7 @@
  *
  *   npm run check                         all of these
  *   npm run check -- lint types           some of these
- *   npm run check -- --write              formats, and writes what is generated: reports of the API, the man page
+ *   npm run check -- --write              formats, and writes what is generated: reports of the API, the man page, tables
  *   npm run check -- package [--runners]  the package as its user meets it (--runners: under test runners only)
  *   npm run check -- runtimes [NAME…]     the package under other runtimes, which npm downloads: all, or `"Node 24"` and `Bun`, say
  */
@@ -44,6 +44,7 @@ const WRITERS = [
   [...LUA, '--write'],
   [...TSX, 'scripts/check-api.ts', '--write'],
   [...TSX, 'scripts/man-page.ts'],
+  [...TSX, 'scripts/migration-tables.ts'],
   [bin('prettier/bin/prettier.cjs'), '--write', '--log-level', 'warn', '.'],
 ];
 const NAMES = [...Object.keys(CHECKS), 'specs'];

@@ -6,6 +6,8 @@ export const ENTRIES = {
   '.': 'index',
   './fence': 'fence/index',
   './opentelemetry': 'opentelemetry/index',
+  './redlock': 'faces/redlock',
+  './redlock4': 'faces/redlock4',
   './testing': 'testing/index',
   './timestamp': 'timestamp/index',
 };

@@ -4,7 +4,7 @@
  * A token is `{client}:{secret}`. The client part is the same for all tokens of one instance, and is public: it names push
  * channels. The secret part has 144 random bits, so that two claims never have the same token by chance.
  */
-import { randomFillSync } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 
 export interface Random {
   /** A token that nobody can guess and that was never used before. */
@@ -56,6 +56,11 @@ export function tokenIn(owner: string): string {
 export function publicPart(token: string): string {
   const colon = token.indexOf(':');
   return colon < 0 ? token : token.slice(0, colon);
+}
+
+/** Random hex digits. @param count  an even number */
+export function hexDigits(count: number): string {
+  return randomBytes(count / 2).toString('hex');
 }
 
 /**

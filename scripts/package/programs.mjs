@@ -1,5 +1,7 @@
 /** What a stranger writes with the package: programs that use it by every format, and what their types are checked by. */
 
+import { FACE_PROGRAMS, FACE_TYPES } from './face-programs.mjs';
+
 const USE = `
 async function proveIt({ Redlock, RedlockError, ...quorate }, { MemoryFence, RedisFence, ...fence }, { MemoryMasters }, { TimestampLock, ...timestamp }, Redis, urls) {
   const clients = urls.map((url) => new Redis(url));
@@ -124,9 +126,14 @@ export const PROGRAMS = {
   'types.mts': TYPES,
   'types.cts': TYPES,
   'bundled/types.ts': TYPES,
-  'tsconfig.nodenext.json': tsconfig('nodenext', 'nodenext', ['types.mts', 'types.cts']),
-  'tsconfig.bundler.json': tsconfig('esnext', 'bundler', ['bundled/types.ts']),
-  'tsconfig.node10.json': tsconfig('commonjs', 'node10', ['bundled/types.ts']),
+  ...FACE_PROGRAMS,
+  'tsconfig.nodenext.json': tsconfig('nodenext', 'nodenext', [
+    'types.mts',
+    'types.cts',
+    ...FACE_TYPES.nodenext,
+  ]),
+  'tsconfig.bundler.json': tsconfig('esnext', 'bundler', ['bundled/types.ts', ...FACE_TYPES.bundler]),
+  'tsconfig.node10.json': tsconfig('commonjs', 'node10', ['bundled/types.ts', ...FACE_TYPES.node10]),
 };
 
 const USE_NODE_REDIS = `

@@ -1,0 +1,96 @@
+/** What is not as it was with the faces, decided in favour of safety. The table in docs/MIGRATION.md is made from this list. */
+import type { Version } from './subject.js';
+
+interface Difference {
+  readonly versions: readonly Version[];
+  readonly what: string;
+  readonly there: string;
+  readonly here: string;
+}
+
+export const DIFFERENCES: readonly Difference[] = [
+  {
+    versions: ['5'],
+    what: '`acquire` resolves',
+    there: 'when a quorum has voted',
+    here: 'the same; no promise that the other masters have the key by then',
+  },
+  {
+    versions: ['4'],
+    what: '`lock` resolves',
+    there: 'when all masters have answered',
+    here: 'when a quorum has voted',
+  },
+  {
+    versions: ['4', '5'],
+    what: 'attempts',
+    there: 'each asks all masters, one `retryDelay` after the other',
+    here: 'they make up the time for which the call waits in a queue. Their number is as asked for, up to 100; the last answers count for those that were not needed',
+  },
+  {
+    versions: ['4', '5'],
+    what: 'the order of waiters',
+    there: 'chance',
+    here: 'first come, first served, among all that use quorate',
+  },
+  {
+    versions: ['4', '5'],
+    what: 'the value of a lock',
+    there: '32 hex digits',
+    here: 'a token of quorate, by which waiters queue',
+  },
+  {
+    versions: ['4', '5'],
+    what: 'custom scripts, and `redlock.scripts`',
+    there: 'replace the built-in ones',
+    here: 'refused: an error says why',
+  },
+  {
+    versions: ['4', '5'],
+    what: '`extend` to less than what is left',
+    there: 'shortens the lock',
+    here: 'the lock keeps what it has',
+  },
+  {
+    versions: ['4', '5'],
+    what: 'a release that no quorum confirms',
+    there: 'rejects; version 5 after all retries',
+    here: 'rejects after one attempt, and goes on in the background until the lock has expired',
+  },
+  {
+    versions: ['5'],
+    what: '`using` extends the lock',
+    there: 'when `automaticExtensionThreshold` is left',
+    here: 'after a third of its duration, or at the threshold if that is sooner',
+  },
+  {
+    versions: ['5'],
+    what: 'event `error`',
+    there: 'for each master and attempt that did not vote for it',
+    here: 'the same for the attempts that were made, and at the end of a wait',
+  },
+  {
+    versions: ['4'],
+    what: 'promises',
+    there: "bluebird's",
+    here: 'native; `disposer` needs bluebird to be installed',
+  },
+  {
+    versions: ['4'],
+    what: '`retryCount: 0` or `retryDelay: 0` in the options of a call',
+    there: 'ignored',
+    here: 'as it says',
+  },
+  {
+    versions: ['4', '5'],
+    what: 'two clients of one server',
+    there: 'count twice',
+    here: 'refused',
+  },
+  {
+    versions: ['4', '5'],
+    what: 'connections and keys',
+    there: "the client's own; the lock's key",
+    here: 'while calls wait, one more connection to each master, and keys `quorate:…` ([rights](OPERATION.md#set-ups))',
+  },
+];
