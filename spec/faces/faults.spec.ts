@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { type ChaosMasters, startChaosMasters } from '../chaos/kit/masters.js';
 import { wide } from '../support/breadth.js';
 import { needs } from '../support/parts.js';
-import { byHand } from '../support/real.js';
+import { byHand, eventually, isReady } from '../support/real.js';
 import { type Fault, type FaultBench, FAULTS } from './faults.js';
 import { clientOf, face, original, type Subject } from './subject.js';
 
@@ -28,9 +28,10 @@ describe('faults of redlock', () => {
       subject,
       masters,
       hands,
-      open(settings, options = {}, count = MASTERS) {
+      async open(settings, options = {}, count = MASTERS) {
         const own = masters.list.slice(0, count).map(({ port }) => clientOf(port, options));
         clients.push(...own);
+        await eventually(() => own.every(isReady));
         return { redlock: subject.make(own, settings), clients: own };
       },
     };

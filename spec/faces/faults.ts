@@ -16,12 +16,12 @@ export interface FaultBench {
   readonly masters: ChaosMasters;
   /** To look at each master, beside its proxy. */
   readonly hands: readonly Redis[];
-  /** Through the proxies, to all masters or to the first ones. */
+  /** Through the proxies, to all masters or to the first ones, which are connected. */
   open(
     settings: AnySettings,
     options?: object,
     masters?: number,
-  ): { readonly redlock: AnyRedlock; readonly clients: readonly Redis[] };
+  ): Promise<{ readonly redlock: AnyRedlock; readonly clients: readonly Redis[] }>;
 }
 
 export interface Fault {
@@ -90,7 +90,7 @@ export const FAULTS: readonly Fault[] = [
     async check(bench) {
       await takenBy(bench.hands[1], 'r');
       expect(
-        await errorOf(bench, bench.open(ONE_TRY, {}, 2).redlock.acquire(['r'], LONG_MS)),
+        await errorOf(bench, (await bench.open(ONE_TRY, {}, 2)).redlock.acquire(['r'], LONG_MS)),
       ).to.be.instanceOf(Error);
     },
   },
@@ -100,7 +100,7 @@ export const FAULTS: readonly Fault[] = [
     there: 'the call never settles',
     here: 'a node timeout decides for them',
     async check(bench) {
-      const { redlock } = bench.open(ONE_TRY);
+      const { redlock } = await bench.open(ONE_TRY);
       await redlock.acquire(['warm'], LONG_MS); // connected
       for (const master of bench.masters.list.slice(1)) master.cut();
       await errorOf(bench, redlock.acquire(['r'], LONG_MS));
@@ -112,7 +112,7 @@ export const FAULTS: readonly Fault[] = [
     there: '`acquire` resolves with an expired lock',
     here: '`ExecutionError`',
     async check(bench) {
-      const { redlock } = bench.open(ONE_TRY);
+      const { redlock } = await bench.open(ONE_TRY);
       await redlock.acquire(['warm'], LONG_MS);
       for (const { proxy } of bench.masters.list) proxy.delay(150);
       const lock = await redlock.acquire(['r'], 200).then(
@@ -128,7 +128,7 @@ export const FAULTS: readonly Fault[] = [
     there: '`extend` resolves with an expired lock',
     here: '`ExecutionError`',
     async check(bench) {
-      const { redlock } = bench.open(ONE_TRY);
+      const { redlock } = await bench.open(ONE_TRY);
       await redlock.extend(await redlock.acquire(['warm'], LONG_MS), LONG_MS); // the script is loaded
       const lock = await redlock.acquire(['r'], 1_000);
       for (const { proxy } of bench.masters.list) proxy.delay(600);
@@ -145,7 +145,7 @@ export const FAULTS: readonly Fault[] = [
     there: 'its own votes refuse its next attempts, until they expire',
     here: 'they are undone before the next attempt',
     async check(bench) {
-      const { redlock } = bench.open({ retryCount: 100, retryDelay: 20, retryJitter: 0 });
+      const { redlock } = await bench.open({ retryCount: 100, retryDelay: 20, retryJitter: 0 });
       for (const hand of bench.hands.slice(0, 2)) await takenBy(hand, 'r');
       const refused = new Promise((resolve) => redlock.once('error', resolve));
       const acquired = redlock.acquire(['r'], LONG_MS);
@@ -161,7 +161,7 @@ export const FAULTS: readonly Fault[] = [
     there: 'it deletes the lock that is held',
     here: 'the lock stays as it was',
     async check(bench) {
-      const { redlock } = bench.open(ONE_TRY);
+      const { redlock } = await bench.open(ONE_TRY);
       const lock = await redlock.acquire(['r'], LONG_MS);
       await eventually(async () =>
         (await Promise.all(bench.hands.map((hand) => hand.exists('r')))).every(Boolean),
@@ -178,7 +178,7 @@ export const FAULTS: readonly Fault[] = [
     there: 'rejects; version 5 retries for two seconds before',
     here: 'resolves: there is nothing to release',
     async check(bench) {
-      const { redlock } = bench.open(ONE_TRY);
+      const { redlock } = await bench.open(ONE_TRY);
       const lock = await redlock.acquire(['r'], 100);
       await eventually(async () => isGone(bench, 'r'));
       expect(await errorOf(bench, redlock.release(lock))).to.equal(undefined);
@@ -190,7 +190,8 @@ export const FAULTS: readonly Fault[] = [
     there: '`using` rejects: its result is lost',
     here: '`using` resolves with it',
     async check(bench) {
-      const call = bench.open(ONE_TRY).redlock.using(['r'], LONG_MS, async () => {
+      const { redlock } = await bench.open(ONE_TRY);
+      const call = redlock.using(['r'], LONG_MS, async () => {
         await gone(bench, 'r');
         return 'done';
       });
@@ -204,7 +205,8 @@ export const FAULTS: readonly Fault[] = [
     here: '`using` rejects with the error of the routine',
     async check(bench) {
       const own = new Error('of the routine');
-      const call = bench.open(ONE_TRY).redlock.using(['r'], LONG_MS, async () => {
+      const { redlock } = await bench.open(ONE_TRY);
+      const call = redlock.using(['r'], LONG_MS, async () => {
         await gone(bench, 'r');
         throw own;
       });
@@ -218,7 +220,7 @@ export const FAULTS: readonly Fault[] = [
     here: 'one renewal finds it, and the signal aborts',
     async check(bench) {
       const settings = { retryCount: 0, automaticExtensionThreshold: 1_100 };
-      const { redlock } = bench.open(settings, {}, 1);
+      const { redlock } = await bench.open(settings, {}, 1);
       const [hand] = bench.hands;
       if (hand === undefined) throw new Error('there is a master');
       let before = 0;
@@ -240,7 +242,7 @@ export const FAULTS: readonly Fault[] = [
     tries: 10,
     async check(bench) {
       const settings = { retryCount: 0, automaticExtensionThreshold: 850 };
-      const { redlock } = bench.open(settings, {}, 1);
+      const { redlock } = await bench.open(settings, {}, 1);
       await redlock.acquire(['warm'], LONG_MS);
       for (const { proxy } of bench.masters.list) proxy.delay(30);
       let given: AbortSignal | undefined;
@@ -258,7 +260,7 @@ export const FAULTS: readonly Fault[] = [
     there: 'the lock stays for its whole duration, and nobody has it',
     here: 'it is undone when the connection is back',
     async check(bench) {
-      const { redlock, clients } = bench.open(ONE_TRY, FAIL_FAST, 1);
+      const { redlock, clients } = await bench.open(ONE_TRY, FAIL_FAST, 1);
       await eventually(() => clients.every(isReady));
       await redlock.release(await redlock.acquire(['warm'], LONG_MS)); // the scripts are loaded
       const [master, hand] = [bench.masters.list[0], bench.hands[0]];
@@ -276,7 +278,7 @@ export const FAULTS: readonly Fault[] = [
     there: 'a lock that is held cannot be extended',
     here: 'the clock plays no part',
     async check(bench) {
-      const { redlock } = bench.open(ONE_TRY);
+      const { redlock } = await bench.open(ONE_TRY);
       const lock = await redlock.acquire(['r'], LONG_MS);
       const nowMs = Date.now.bind(Date);
       const clock = sinon.stub(Date, 'now').callsFake(() => nowMs() + 3_600_000);
@@ -293,7 +295,7 @@ export const FAULTS: readonly Fault[] = [
     there: 'each attempt stays in memory, and in `lock.attempts`',
     here: 'it waits in a queue, and keeps the last attempts',
     async check(bench) {
-      const { redlock } = bench.open({ retryCount: 100_000, retryDelay: 1, retryJitter: 0 }, {}, 1);
+      const { redlock } = await bench.open({ retryCount: 100_000, retryDelay: 1, retryJitter: 0 }, {}, 1);
       await takenBy(bench.hands[0], 'r');
       const acquired = redlock.acquire(['r'], LONG_MS);
       await sleep(1_000);
@@ -307,7 +309,7 @@ export const FAULTS: readonly Fault[] = [
     there: 'some are granted, others rejected by each master',
     here: 'an error that names it, before anything is sent',
     async check(bench) {
-      const { redlock } = bench.open(ONE_TRY);
+      const { redlock } = await bench.open(ONE_TRY);
       const calls = [
         () => redlock.acquire([], LONG_MS),
         () => redlock.acquire(['r', 'r'], LONG_MS),
