@@ -40,6 +40,7 @@ const CHUNKS = {
   locks: 'redlock',
   faces: 'faces/face-locks',
   diagnosis: 'diagnosis/diagnosis',
+  options: 'input/options',
   script: 'redis/script',
   transport: 'redis/ioredis/transport',
   errors: 'runtime/errors',

@@ -10,6 +10,7 @@ export const ENTRIES = {
   './redlock4': 'faces/redlock4',
   './testing': 'testing/index',
   './timestamp': 'timestamp/index',
+  './weblocks': 'weblocks/index',
 };
 
 /** The package's programs: no entries that anybody imports. */

@@ -2,6 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { Lease, Redlock } from '../../lib/index.js';
 import type { TimestampLock } from '../../lib/timestamp/index.js';
+import type { LockManager } from '../../lib/weblocks/index.js';
 
 /** A connection of node-postgres, or a pool of them. */
 interface SqlClient {
@@ -15,6 +16,7 @@ declare global {
   const redisC: Redis;
   const redlock: Redlock;
   const lock: TimestampLock;
+  const locks: LockManager;
   const lease: Lease;
   const signal: AbortSignal;
   const pool: SqlClient;

@@ -3,7 +3,7 @@
 import { FACE_PROGRAMS, FACE_TYPES } from './face-programs.mjs';
 
 const USE = `
-async function proveIt({ Redlock, RedlockError, ...quorate }, { MemoryFence, RedisFence, ...fence }, { MemoryMasters }, { TimestampLock, ...timestamp }, Redis, urls) {
+async function proveIt({ Redlock, RedlockError, ...quorate }, { MemoryFence, RedisFence, ...fence }, { MemoryMasters }, { TimestampLock, ...timestamp }, { LockManager, ...weblocks }, Redis, urls) {
   const clients = urls.map((url) => new Redis(url));
   const redlock = new Redlock(clients);
   const lease = await redlock.acquire('package', { ttlMs: 5000 });
@@ -32,9 +32,12 @@ async function proveIt({ Redlock, RedlockError, ...quorate }, { MemoryFence, Red
   if ((await masters.redlock().tryAcquire('package')) !== null) throw new Error('held twice in memory');
   if (!(held.fence > 0)) throw new Error('no fence in memory');
   if (held.constructor.name !== 'Lease') throw new Error('a lease is called ' + held.constructor.name);
+  const locks = new LockManager(inMemory);
+  const taken = await locks.request('package', () => locks.request('package', { ifAvailable: true }, (lock) => lock));
+  if (taken !== null) throw new Error('held twice as a web lock');
   await masters.close();
-  for (const entry of [fence, timestamp]) if (entry.RedlockError !== RedlockError) throw new Error('an entry has a RedlockError of its own');
-  const all = { Redlock, RedlockError, MemoryFence, RedisFence, MemoryMasters, TimestampLock, ...quorate, ...fence };
+  for (const entry of [fence, timestamp, weblocks]) if (entry.RedlockError !== RedlockError) throw new Error('an entry has a RedlockError of its own');
+  const all = { Redlock, RedlockError, MemoryFence, RedisFence, MemoryMasters, TimestampLock, LockManager, ...quorate, ...fence };
   for (const [name, value] of Object.entries(all)) {
     if (typeof value === 'function' && value.name !== name) throw new Error(name + ' is called ' + value.name);
   }
@@ -43,7 +46,7 @@ async function proveIt({ Redlock, RedlockError, ...quorate }, { MemoryFence, Red
 /** Whether it is imported or required, a program has one of each. */
 const ONE_OF_EACH = `
 import { createRequire } from 'node:module';
-const entries = { quorate, 'quorate/fence': fence, 'quorate/testing': testing, 'quorate/timestamp': timestamp };
+const entries = { quorate, 'quorate/fence': fence, 'quorate/testing': testing, 'quorate/timestamp': timestamp, 'quorate/weblocks': weblocks };
 for (const [name, imported] of Object.entries(entries)) {
   const required = createRequire(import.meta.url)(name);
   const names = Object.keys(imported).filter((key) => key !== 'default' && key !== 'module.exports');
@@ -58,6 +61,7 @@ import { type Lease, Redlock, type RedlockOptions, RedlockError } from 'quorate'
 import { MemoryFence, RedisFence, RedlockError as FenceError, SqlFence, type SqlQuery } from 'quorate/fence';
 import { MemoryMasters } from 'quorate/testing';
 import { TimestampLock } from 'quorate/timestamp';
+import { type LockInfo, LockManager } from 'quorate/weblocks';
 
 const options: RedlockOptions = { ttlMs: 10_000, retry: { minDelayMs: 5 } };
 const redlock = new Redlock([new Redis(), new Redis(6380)], options);
@@ -97,6 +101,15 @@ export async function tested(): Promise<void> {
   await inMemory.acquire('a');
   await masters.list[0].kill();
 }
+export async function asInBrowsers(signal: AbortSignal): Promise<LockInfo[]> {
+  const locks = new LockManager(redlock, { prefix: 'app:' });
+  const fence: number | undefined = await locks.request('a', { signal }, async (lock) => lock.fence);
+  const mode: 'exclusive' | 'shared' | undefined = await locks.request('a', { ifAvailable: true }, (lock) => lock?.mode);
+  // @ts-expect-error a lock that may not be available
+  await locks.request('a', { ifAvailable: true }, (lock) => lock.mode);
+  const { held, pending } = await locks.query();
+  return fence === undefined && mode === undefined ? pending : held;
+}
 export async function disposed(): Promise<string> {
   await using lease = await redlock.acquire('e', { renew: true });
   return lease.token;
@@ -107,22 +120,24 @@ const IMPORTS = `import * as quorate from 'quorate';
 import * as fence from 'quorate/fence';
 import * as testing from 'quorate/testing';
 import * as timestamp from 'quorate/timestamp';
+import * as weblocks from 'quorate/weblocks';
 import { Redis } from 'ioredis';
 `;
 const REQUIRES = `const quorate = require('quorate');
 const fence = require('quorate/fence');
 const testing = require('quorate/testing');
 const timestamp = require('quorate/timestamp');
+const weblocks = require('quorate/weblocks');
 const { Redis } = require('ioredis');
 `;
 
 /** The files of the stranger's folder, by name. */
 export const PROGRAMS = {
-  'import.mjs': `${IMPORTS}${USE}${ONE_OF_EACH}await proveIt(quorate, fence, testing, timestamp, Redis, process.argv.slice(2));\n`,
-  'bundled/import.mjs': `${IMPORTS}${USE}await proveIt(quorate, fence, testing, timestamp, Redis, process.argv.slice(2));\n`,
-  'bundled/require.cjs': `${REQUIRES}${USE}\nproveIt(quorate, fence, testing, timestamp, Redis, process.argv.slice(2));\n`,
-  'require.cjs': `${REQUIRES}${USE}\nproveIt(quorate, fence, testing, timestamp, Redis, process.argv.slice(2));\n`,
-  'jest.test.js': `${REQUIRES}${USE}\ntest('quorate under Jest', () => proveIt(quorate, fence, testing, timestamp, Redis, process.env.URLS.split(',')));\n`,
+  'import.mjs': `${IMPORTS}${USE}${ONE_OF_EACH}await proveIt(quorate, fence, testing, timestamp, weblocks, Redis, process.argv.slice(2));\n`,
+  'bundled/import.mjs': `${IMPORTS}${USE}await proveIt(quorate, fence, testing, timestamp, weblocks, Redis, process.argv.slice(2));\n`,
+  'bundled/require.cjs': `${REQUIRES}${USE}\nproveIt(quorate, fence, testing, timestamp, weblocks, Redis, process.argv.slice(2));\n`,
+  'require.cjs': `${REQUIRES}${USE}\nproveIt(quorate, fence, testing, timestamp, weblocks, Redis, process.argv.slice(2));\n`,
+  'jest.test.js': `${REQUIRES}${USE}\ntest('quorate under Jest', () => proveIt(quorate, fence, testing, timestamp, weblocks, Redis, process.env.URLS.split(',')));\n`,
   'types.mts': TYPES,
   'types.cts': TYPES,
   'bundled/types.ts': TYPES,

@@ -12,6 +12,7 @@ export const MOST_LOADED_BYTES = {
   './opentelemetry': 30_000,
   './testing': 550_000,
   './timestamp': 220_000,
+  './weblocks': 45_000,
 };
 
 /** What loading one of these reads beyond `quorate`. */
@@ -21,7 +22,7 @@ export const MOST_BEYOND_BYTES = { './redlock': 25_000, './redlock4': 25_000 };
 export const MOST_PROGRAM_BYTES = 30_000;
 
 /** Entries that load nothing beside the package's own files and Node's. */
-export const LOAD_NOTHING_ELSE = new Set(['./fence']);
+export const LOAD_NOTHING_ELSE = new Set(['./fence', './weblocks']);
 
 /** In a process of its own, since it asks what was loaded: prints the files. Arguments: the way, the specifier. */
 export const LOADED = `
