@@ -186,6 +186,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     ],
   },
   {
+    name: 'migrate',
+    operands: 'PATH...',
+    summary: 'move code from redlock to quorate',
+    details: [
+      'Rewrites the files of TypeScript and JavaScript that import redlock or @sesamecare-oss/redlock, also below folders. They then import quorate/redlock or quorate/redlock4, which have the same API; with --api, they use quorate’s own API. Rewrites only what it can follow within a file, and prints what it leaves alone and why. Leaves package.json as it is.',
+      'It reads code with @babel/parser, which most projects have: npm install --no-save @babel/parser@7. The exit code is 1 if something was left alone.',
+    ],
+    flags: [
+      { name: 'dry-run', text: 'print the changes as a diff, and write nothing' },
+      { name: 'api', text: 'rewrite calls and settings to quorate’s own API' },
+      {
+        name: 'from',
+        value: '4|5',
+        text: 'the version of redlock (the installed one, or else that in package.json)',
+      },
+    ],
+  },
+  {
     name: 'completion',
     operands: 'bash|zsh|fish',
     summary: 'print the completion for a shell',

@@ -50,11 +50,20 @@ ${cases.join('\n')}
     *) words="" ;;
   esac
   if [[ \${COMP_WORDS[1]} == completion ]]; then words="bash zsh fish $words"; fi
+  if [[ \${COMP_WORDS[1]} == migrate && $current != -* ]]; then COMPREPLY=($(compgen -f -- "$current")); return; fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -F _quorate quorate
 `;
 }
+
+/** What zsh completes behind the flags of a command. */
+const OPERANDS: Readonly<Record<string, string>> = {
+  run: '*::command:_normal',
+  elect: '*::command:_normal',
+  cron: '*::command:_normal',
+  migrate: '*:path:_files',
+};
 
 function zsh(): string {
   const quoted = (text: string): string => text.replaceAll("'", "'\\''").replace(/[[\]:]/g, '\\$&');
@@ -64,7 +73,8 @@ function zsh(): string {
       const argument = value === undefined ? '' : `:${value}:${file}`;
       return `        '${isRepeated === true ? '*' : ''}--${flag}[${quoted(text)}]${argument}'`;
     });
-    const rest = ['run', 'elect', 'cron'].includes(name) ? ["        '*::command:_normal'"] : [];
+    const operands = OPERANDS[name];
+    const rest = operands === undefined ? [] : [`        '${operands}'`];
     return `      ${name})\n        _arguments \\\n${[...specs, ...rest].join(' \\\n')} ;;`;
   });
   const summaries = COMMANDS.map(({ name, summary }) => `    '${name}:${quoted(summary)}'`);

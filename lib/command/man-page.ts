@@ -29,7 +29,10 @@ export function manPage(): string {
     '.SH EXIT STATUS',
     ...terms([
       ['0', 'Done; a command that is run sets the exit status itself.'],
-      ['1, 2', 'The doctor found warnings (1) or errors (2); 1 also if unlock was declined.'],
+      [
+        '1, 2',
+        'The doctor found warnings (1) or errors (2); 1 also if unlock was declined, or migrate left something alone.',
+      ],
       ['64', 'Wrong flags, names or values.'],
       ['65', 'The name holds data, or another kind of lock.'],
       ['69', 'No quorum of masters answered in time.'],

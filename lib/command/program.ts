@@ -21,6 +21,7 @@ const WORK: Readonly<Record<string, () => Promise<Work>>> = {
   doctor: async () => (await import('./commands/doctor.js')).doctor,
   up: async () => (await import('./commands/up.js')).up,
   bench: async () => (await import('./commands/bench.js')).bench,
+  migrate: async () => (await import('./commands/migrate.js')).migrate,
   completion: async () => (await import('./commands/completion.js')).completion,
 };
 

@@ -70,6 +70,11 @@ describe('the command: texts', () => {
       expect(offered('quorate', 'completion', 'f')).to.deep.equal(['fish']);
     });
 
+    it('of migrate, its flags and files', () => {
+      expect(offered('quorate', 'migrate', '--f')).to.deep.equal(['--from']);
+      expect(offered('quorate', 'migrate', 'tsconfig.b')).to.deep.equal(['tsconfig.build.json']);
+    });
+
     it('behind --, commands', () => {
       expect(offered('quorate', 'run', 'name', '--', 'prin')).to.include('printenv');
     });
