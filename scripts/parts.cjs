@@ -23,6 +23,22 @@ const PARTS = {
     find: () => working('perl', ['-MIO::Socket::INET', '-MTime::HiRes', '-e', '1']),
     get: 'apt-get install perl brings it with its modules',
   },
+  'python3-redis': {
+    find: () => firstWorking('python3', ['-c', 'import redis']),
+    get: 'apt-get install python3-redis brings it',
+  },
+  'ruby-redis': {
+    find: () => firstWorking('ruby', ['-rredis', '-e', '1']),
+    get: 'apt-get install ruby-redis brings it with ruby',
+  },
+  'libredis-perl': {
+    find: () => firstWorking('perl', ['-MRedis', '-e', '1']),
+    get: 'apt-get install libredis-perl brings it',
+  },
+  'redis-cli': {
+    find: () => working('redis-cli', ['--version']),
+    get: 'apt-get install redis-tools brings it',
+  },
   libfaketime: { find: findFaketime, get: 'apt-get install libfaketime brings it' },
   PostgreSQL: { find: findPostgres, get: 'apt-get install postgresql brings it' },
   prometheus: {
@@ -70,9 +86,17 @@ function pathsOf(program) {
 /** A program that is there may lack a module, or be a stub that has nothing to start. */
 function working(program, args, env = {}) {
   const [place] = pathsOf(program);
-  if (place === undefined) return undefined;
+  return place !== undefined && works(place, args, env) ? place : undefined;
+}
+
+/** The system's modules are of the system's program, which need not be the first of its name. */
+function firstWorking(program, args) {
+  return pathsOf(program).find((place) => works(place, args));
+}
+
+function works(place, args, env = {}) {
   const options = { stdio: 'ignore', timeout: TRY_MS, env: { ...process.env, ...env } };
-  return spawnSync(place, args, options).status === 0 ? place : undefined;
+  return spawnSync(place, args, options).status === 0;
 }
 
 /** The one that is asked for, else that of the PATH. */

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { find, type Part, PARTS } from '../../scripts/parts.cjs';
@@ -126,6 +126,14 @@ describe('parts that specs need', function () {
     expect(find('python3')).to.equal(undefined);
     const works = program('bin/python3');
     expect(find('python3')).to.equal(works);
+  });
+
+  it('a module of the system is found by the first program of that name that has it', () => {
+    process.env['PATH'] = ['other', 'bin'].map((name) => join(folder, name)).join(delimiter);
+    program('other/python3', 1);
+    const works = program('bin/python3');
+    expect(find('python3-redis')).to.equal(works);
+    expect(find('python3')).to.equal(undefined);
   });
 
   it('a server of PostgreSQL is found beside the PATH, as Debian has it', () => {
