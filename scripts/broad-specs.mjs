@@ -30,7 +30,10 @@ export const BROAD_SPECS = Object.freeze({
   'spec/real/database-clients.spec.ts': 'the same for clients that switch',
   'spec/real/diagnosis.spec.ts': 'the doctor: diagnosis/ and command/commands.spec.ts have its verdicts',
   'spec/real/timestamp.spec.ts': 'programs of other languages beside timestamp locks',
-  'spec/real/migration.spec.ts': 'the same: moving a fleet from them',
+  'spec/real/languages.spec.ts':
+    'programs of other languages beside plain locks: coordinator/ has what a foreign client does to a wait',
+  'spec/chaos/languages.spec.ts': 'the same under faults',
+  'spec/real/migration.spec.ts': 'moving a fleet from timestamp locks',
   'spec/real/setups': 'Sentinel, Cluster, TLS, settings: other ways to reach a master',
   'spec/real/tls.spec.ts': 'likewise',
   'spec/real/clients.spec.ts': 'how clients are set up: redis/ has each rule',

@@ -20,7 +20,7 @@ const EXTERNAL = /^[a-z][a-z0-9+.-]*:/i;
 const REPOSITORY_ONLY = /^(bench|examples|lib|spec|docs\/upstream)(\/|$)/;
 /** What the repository alone has; on npm's page, the README's own links to it lead to the repository as well. */
 const REPOSITORY_TEXTS =
-  /^((CHANGELOG|CONTRIBUTING|SECURITY|docs\/(ARCHITECTURE|BENCHMARKS|CHAOS|DEVELOPMENT|FAIRNESS|FULL-RUN|GLOSSARY|MIGRATION|MUTATION|README|SIMULATION|TRACK-RECORD))\.md$|docs\/figures\/)/;
+  /^((CHANGELOG|CONTRIBUTING|SECURITY|docs\/(ARCHITECTURE|BENCHMARKS|CHAOS|DEVELOPMENT|FAIRNESS|FULL-RUN|GLOSSARY|MIGRATION|MUTATION|OTHER-LANGUAGES|README|SIMULATION|TRACK-RECORD))\.md$|docs\/figures\/)/;
 
 /** Walks on from the README through all texts that it reaches. @param packed  the folder of the installed package */
 export function walkLinks(packed: string, repository: string): Walk {
