@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** What stands for each module; for redlock itself, the fixture's package.json decides. */
 const MODULES: Readonly<Record<string, string>> = {
   quorate: join(ROOT, 'lib/index.ts'),
-  'quorate/redlock': join(FOLDER, 'types/face5.d.ts'),
+  'quorate/redlock': join(ROOT, 'lib/faces/redlock.ts'),
   'quorate/redlock4': join(FOLDER, 'types/face4.d.ts'),
   '@sesamecare-oss/redlock': join(ROOT, 'bench/node_modules/@sesamecare-oss/redlock/build/index.d.ts'),
 };
