@@ -72,7 +72,7 @@ import { EVENT_NAMES, type RedlockEvents } from './telemetry/events.js';
 import { NodeWatches } from './node/node-watch.js';
 import type { AcquisitionObserver } from './telemetry/observer.js';
 import { Telemetry } from './telemetry/telemetry.js';
-import { argumentsOfUsing } from './input/given.js';
+import { argumentsOfUsing, refuseSurplus } from './input/given.js';
 
 /** The key of a method that users do not see. */
 export const FOLLOWED = Symbol('followed');
@@ -125,6 +125,7 @@ export class Redlock extends Emitter<RedlockEvents> {
   /** @internal */
   constructor(environment: Environment, options?: RedlockOptions);
   constructor(over: readonly RedisClient[] | Environment, options?: RedlockOptions) {
+    refuseSurplus('new Redlock', arguments.length, 2);
     const events = new EventHub<RedlockEvents>();
     super(events, EVENT_NAMES);
     const terms = resolveOptions(options);
@@ -158,6 +159,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * @throws RedlockError `INVALID_ARGUMENT`
    */
   static connect(masters: readonly Master[], options?: ConnectOptions): Redlock {
+    refuseSurplus('Redlock.connect', arguments.length, 2);
     const { client, own } = resolveConnect(options);
     return overConnections(masters, client, (environment) => new Redlock(environment, own));
   }
@@ -180,6 +182,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   async acquire(resources: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
+    refuseSurplus('acquire', arguments.length, 2);
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.acquire, this.#terms);
     return this.#source.acquire(names, MUTEX, call, options.signal);
@@ -201,6 +204,7 @@ export class Redlock extends Emitter<RedlockEvents> {
     resources: string | readonly string[],
     options: TryAcquireOptions = NO_OPTIONS,
   ): Promise<Lease | null> {
+    refuseSurplus('tryAcquire', arguments.length, 2);
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.tryAcquire, this.#terms);
     return nullIfTaken(
@@ -233,6 +237,7 @@ export class Redlock extends Emitter<RedlockEvents> {
     optionsOrRoutine: UsingOptions | Routine<T> | undefined,
     routineAfterOptions?: Routine<T>,
   ): Promise<T> {
+    refuseSurplus('using', arguments.length, 3);
     const { options = NO_OPTIONS, routine } = argumentsOfUsing<UsingOptions, Routine<T>>(
       optionsOrRoutine,
       routineAfterOptions,

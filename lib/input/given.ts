@@ -1,5 +1,5 @@
 /** What callers gave: what a value is, and which of the arguments it is. */
-import { invalidArgument } from '../runtime/errors.js';
+import { invalidArgument, RedlockError } from '../runtime/errors.js';
 
 /**
  * A text that masters keep apart from every other. Half of a surrogate pair is sent as U+FFFD, whichever half it is: names
@@ -17,6 +17,15 @@ export function isCount(value: unknown, least: number): value is number {
 /** Any AbortSignal, also of another realm or a polyfill. */
 export function isSignal(value: unknown): value is AbortSignal {
   return typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
+}
+
+/**
+ * More arguments than a call takes: those of another library, which would go unnoticed.
+ * @throws RedlockError `INVALID_ARGUMENT`
+ */
+export function refuseSurplus(call: string, given: number, most: number): void {
+  if (given <= most) return;
+  throw new RedlockError('INVALID_ARGUMENT', `${call} takes ${most} arguments; got ${given}`);
 }
 
 /**

@@ -9,6 +9,7 @@ import { expiryError, releasedError } from '../quorum/failure.js';
 import type { ReleaseOptions } from '../input/options.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { Link } from '../runtime/linked-list.js';
+import { refuseFormerNames } from './former-names.js';
 import { Care } from './lease-care.js';
 import type { LeaseStatus } from './public.js';
 
@@ -21,6 +22,10 @@ const HELD: LeaseState = Object.freeze({ kind: 'held' });
 export const GIVEN_AWAY: LeaseState = Object.freeze({ kind: 'released', done: Promise.resolve() });
 
 export abstract class LeaseMachine<Self> extends Link<Self> {
+  static {
+    refuseFormerNames(this.prototype);
+  }
+
   readonly resources: readonly string[];
   readonly ttlMs: number;
   #state: LeaseState = HELD;

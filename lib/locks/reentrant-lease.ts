@@ -1,6 +1,7 @@
 /**
  * A lock that its holder may enter again, seen by those who are in: one lease, and how many they are.
  */
+import { refuseFormerNames } from '../lease/former-names.js';
 import { NO_OPTIONS, refusalOf, type ReleaseOptions } from '../input/options.js';
 import { RedlockError } from '../runtime/errors.js';
 import { nameResources } from '../quorum/failure.js';
@@ -39,6 +40,10 @@ export class Hold {
 
 /** One entry: the lease of all who are in, until this one's exit. */
 export class ReentrantLease implements PublicReentrantLease {
+  static {
+    refuseFormerNames(this.prototype);
+  }
+
   readonly #hold: Hold;
   #exit: Promise<void> | undefined;
 
