@@ -34,6 +34,8 @@ export const BROAD_SPECS = Object.freeze({
     'programs of other languages beside plain locks: coordinator/ has what a foreign client does to a wait',
   'spec/chaos/languages.spec.ts': 'the same under faults',
   'spec/real/migration.spec.ts': 'moving a fleet from timestamp locks',
+  'spec/faces/fleets.spec.ts': 'the packages that fleets come from, at work beside quorate',
+  'spec/command/migrate': 'the codemod: no lock is in it',
   'spec/real/setups': 'Sentinel, Cluster, TLS, settings: other ways to reach a master',
   'spec/real/tls.spec.ts': 'likewise',
   'spec/real/clients.spec.ts': 'how clients are set up: redis/ has each rule',
