@@ -80,7 +80,7 @@ export class FaceLocks {
     terms: Terms,
     { renew = false } = {},
   ): Promise<Won | Failure> {
-    checkTtl(ttlMs);
+    checkDuration(ttlMs);
     const options = { ttlMs, waitMs: windowMs(terms), retry: pausesOf(terms), renew };
     return this.#followed(terms, resources.length, (instance, attempts) =>
       instance[FOLLOWED](attempts).acquire(resources, options),
@@ -94,7 +94,7 @@ export class FaceLocks {
     ttlMs: number,
     terms: Terms,
   ): Promise<Won | Failure> {
-    checkTtl(ttlMs);
+    checkDuration(ttlMs);
     const handle: LeaseHandle = { version: 1, resources, token: value, ttlMs, inFlight: true };
     const options = { waitMs: windowMs(terms), retry: pausesOf(terms) };
     return this.#followed(terms, resources.length, (instance, attempts) =>
@@ -114,7 +114,7 @@ export class FaceLocks {
 
   /** Never shortens it. @throws RedlockError `INVALID_ARGUMENT` */
   async extend(lease: Lease, ttlMs: number, tries: Tries): Promise<Won | Failure> {
-    checkTtl(ttlMs);
+    checkDuration(ttlMs);
     const made: Votes[] = [];
     const forget = this.#onExtension(lease, (votes) => made.push(votes));
     try {
@@ -241,7 +241,7 @@ function votesOf({ resources, tally }: Pick<ReleasedEvent, 'resources' | 'tally'
 }
 
 /** In the words of those packages, where a ttl is a duration. */
-function checkTtl(ttlMs: unknown): void {
+function checkDuration(ttlMs: unknown): void {
   const isDuration = Number.isSafeInteger(ttlMs) && (ttlMs as number) > 0;
   if (!isDuration) throw invalidArgument('duration', ttlMs, 'a whole number of milliseconds from 1 on');
 }

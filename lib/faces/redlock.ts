@@ -223,14 +223,14 @@ export class Redlock extends EventEmitter {
     checkInteger(duration);
     const terms = settingsOf(settings, this.settings);
     const lease = this.#locks.leaseOf(existing);
-    const hasEnded = lease === undefined ? existing.expiration < systemWallClock() : lease.status !== 'held';
-    if (hasEnded || existing.expiration === 0)
-      throw new ExecutionError('Cannot extend an already-expired lock.', []);
+    // whether one of another process has ended, the masters know: not the clock of this machine
+    if (existing.expiration === 0 || (lease !== undefined && lease.status !== 'held')) throw expired();
     const result =
       lease === undefined
         ? await this.#locks.adopt(existing.resources, existing.value, duration, terms)
         : await this.#locks.extend(lease, duration, terms);
-    if (!isWon(result)) throw this.#failed(result);
+    if (!isWon(result))
+      throw result.cause.code === 'LOCK_LOST' ? expired(result.cause) : this.#failed(result);
     existing.expiration = 0;
     return this.#lockOf(result.lease, existing.resources, result.attempts);
   }
@@ -352,6 +352,10 @@ export class Redlock extends EventEmitter {
 
 /** How long a lock of another process lives at least when it is taken over to be released. */
 const HANDED_MS = 1_000;
+
+function expired(cause?: Error): ExecutionError {
+  return new ExecutionError('Cannot extend an already-expired lock.', [], cause && { cause });
+}
 
 function expirationOf(lease: Lease): number {
   return Math.floor(systemWallClock() + lease.remainingMs());

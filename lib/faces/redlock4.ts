@@ -269,17 +269,22 @@ class Redlock extends EventEmitter {
     const terms = this.#terms({});
     const resource = namesOf(lock.resource);
     const lease = this.#locks.leaseOf(lock);
-    const hasEnded = lease === undefined ? lock.expiration < systemWallClock() : lease.status !== 'held';
-    if (hasEnded || lock.expiration === 0)
-      throw new LockError(
-        `Cannot extend lock on resource "${resource.join()}" because the lock has already expired.`,
+    const expired = (cause?: Error): LockError => {
+      const why = 'because the lock has already expired';
+      return new LockError(
+        `Cannot extend lock on resource "${resource.join()}" ${why}.`,
         0,
+        cause && { cause },
       );
+    };
+    // whether one of another process has ended, the masters know: not the clock of this machine
+    if (lock.expiration === 0 || (lease !== undefined && lease.status !== 'held')) throw expired();
     const result =
       lease === undefined
         ? await this.#locks.adopt(resource, lock.value, ttl, terms)
         : await this.#locks.extend(lease, ttl, terms);
-    if (!isWon(result)) throw exceeded(resource, terms, result);
+    if (!isWon(result))
+      throw result.cause.code === 'LOCK_LOST' ? expired(result.cause) : exceeded(resource, terms, result);
     this.#locks.keep(lock, result.lease);
     lock.expiration = expirationOf(result.lease);
     return lock;

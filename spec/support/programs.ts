@@ -125,9 +125,8 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
   async leave() {
     const [client, ...names] = args;
     const redlock = Redlock.connect(urls, {
+      ...PATIENT, // a master that is taken for silent is not waited for
       client: client as ClientName,
-      ttlMs: 600_000,
-      waitMs: PATIENT.waitMs,
     });
     await redlock.ready();
     const leases = await Promise.all(names.map((name) => redlock.acquire(name)));
