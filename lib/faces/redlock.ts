@@ -279,7 +279,7 @@ export class Redlock extends EventEmitter {
       return await routine(signalOf(lease), context);
     } finally {
       extensions.end();
-      await lease.release(); // never rejects
+      await this.#locks.release(lease); // never rejects
     }
   }
 
