@@ -64,7 +64,13 @@ beside() {
 finish() {
   local name=$1 start=$SECONDS out
   out=$(log_of "$name")
-  wait "$(cat "$out.pid")"
+  # bash forgets a child whose number another one has got since: what it wrote stays
+  wait "$(cat "$out.pid")" 2>/dev/null || true
+  for ((waited = 0; waited < 2400; waited++)); do
+    [ ! -f "$out.rc" ] || break
+    sleep 1
+  done
+  [ -f "$out.rc" ] || echo 1 >"$out.rc"
   printf '\n=== %s, begun before\n' "$name"
   cat "$out"
   close "$name" "$(cat "$out.rc")" $((SECONDS - start)) "waited for $((SECONDS - start)) s, $(cores_of "$name")"
