@@ -77,6 +77,12 @@ import { argumentsOfUsing, refuseSurplus } from './input/given.js';
 /** The key of a method that users do not see. */
 export const FOLLOWED = Symbol('followed');
 
+/** What a followed call has beside its options. */
+interface Followings {
+  readonly observer?: AcquisitionObserver;
+  readonly isLent?: boolean;
+}
+
 /** @internal Calls whose attempts are followed. */
 interface Followed {
   acquire(resources: readonly string[], options: AcquireOptions): Promise<Lease>;
@@ -193,9 +199,12 @@ export class Redlock extends Emitter<RedlockEvents> {
     return {
       acquire: async (resources, options) => {
         const call = resolveCall(options, CALL_NAMES.acquire, this.#terms);
-        return this.#source.acquire(resolveResources(resources), MUTEX, call, undefined, { observer });
+        return this.#source.acquire(resolveResources(resources), MUTEX, call, undefined, {
+          observer,
+          isLent: true,
+        });
       },
-      adopt: async (handle, options) => this.#adopt(handle, options, observer),
+      adopt: async (handle, options) => this.#adopt(handle, options, { observer, isLent: true }),
     };
   }
 
@@ -261,12 +270,12 @@ export class Redlock extends Emitter<RedlockEvents> {
     return this.#adopt(handle, options);
   }
 
-  async #adopt(handle: LeaseHandle, options: AdoptOptions, observer?: AcquisitionObserver): Promise<Lease> {
+  async #adopt(handle: LeaseHandle, options: AdoptOptions, extras: Followings = {}): Promise<Lease> {
     const { resources, ttlMs, fence, kind, ...held } = checkHandle(handle, this.#terms);
     const adopting = resolveCall(options, CALL_NAMES.adopt, this.#terms);
     const call = { ...adopting, ttlMs, fencing: fence > 0, by: 'adopt' } as const;
     const adopted = { ...held, fence };
-    return this.#source.acquire(resources, kind, call, options.signal, { adopted, observer });
+    return this.#source.acquire(resources, kind, call, options.signal, { adopted, ...extras });
   }
 
   /**

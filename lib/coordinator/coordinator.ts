@@ -71,6 +71,8 @@ export class Coordinator {
   readonly #givenAway = new Set<Timer>();
   /** Leases that were taken over while extensions of an earlier holder were in flight. */
   readonly #inFlight = new WeakSet<Grant>();
+  /** Leases that another process may have taken over without a word: what is left of them may be that one's. */
+  readonly #lent = new WeakSet<Grant>();
   /** Once it is closed, lost leases are not undone: their votes expire. */
   #isClosed = false;
 
@@ -234,9 +236,15 @@ export class Coordinator {
     next?.onHead();
   }
 
+  /** Another process may take it over at any time, by its token: the end of its validity here deletes nothing. */
+  lend(grant: Grant): void {
+    this.#lent.add(grant);
+  }
+
   #undo(grant: Grant): void {
     this.#end(grant);
     if (this.#isClosed) return;
+    if (this.#lent.has(grant)) return this.#forget(grant);
     const request = this.#mayHaveQueue(grant)
       ? undoQueued(grant, grant.token, this.#parts.clocks)
       : undo(grant, grant.token);

@@ -10,7 +10,7 @@ import type { Lease } from '../lease/public.js';
 import { FOLLOWED, Redlock } from '../redlock.js';
 import type { RedisClient } from '../redis/client.js';
 import type { ReleasedEvent } from '../telemetry/events.js';
-import { SystemTimers, type Timer } from '../runtime/clock.js';
+import { SystemTimers, systemWallClock, type Timer } from '../runtime/clock.js';
 import { invalidArgument } from '../runtime/errors.js';
 import {
   Attempts,
@@ -18,6 +18,7 @@ import {
   type Failure,
   failureOf,
   lastOf,
+  MOST_REPORTED,
   pauseOnce,
   pausesOf,
   type Tries,
@@ -30,18 +31,18 @@ export interface Terms extends Tries {
   readonly driftFactor: number;
 }
 
+/** What a caller has of a lock. */
+export interface Given {
+  readonly resources: readonly string[];
+  readonly value: string;
+  /** By the wall clock; ms since 1970. */
+  readonly expiration: number;
+}
+
 /** A lease, after which attempts. */
 export interface Won {
   readonly lease: Lease;
   readonly attempts: readonly Votes[];
-}
-
-/** What happens behind the API. */
-export interface FaceListener {
-  /** An attempt, an extension or a release is over. */
-  onVotes(votes: Votes): void;
-  /** A master is lost, and is not asked. */
-  onError(error: Error): void;
 }
 
 /** What clients of both libraries have. */
@@ -52,25 +53,43 @@ type OnVotes = (votes: Votes) => void;
 const timers = new SystemTimers();
 /** A renewal comes when this part of the ttl has passed. */
 const RENEWED_AT = 1 / 3;
+/** Between two extensions, however little is wanted of a duration. */
+const LEAST_PAUSE_MS = 50;
 /** Nothing is left to extend. */
 const ENDED = new Set(['LOCK_LOST', 'NOT_HELD', 'CLOSED']);
 
 export class FaceLocks {
   readonly #clients: readonly RedisClient[];
-  readonly #listener: FaceListener;
-  /** One for each `driftFactor`: that of an instance is fixed. */
-  readonly #instances = new Map<number, Redlock>();
+  /** An attempt, an extension or a release is over. */
+  readonly #onVotes: OnVotes;
+  readonly #instance: Redlock;
+  readonly #driftFactor: number;
   readonly #leases = new WeakMap<object, Lease>();
+  /** How the masters answered, for whoever releases it again. */
+  readonly #released = new WeakMap<Lease, Promise<Votes>>();
   /** By the resources: what waits for the votes of a release, the first of them first. */
-  readonly #releases = new Map<string, OnVotes[]>();
+  readonly #releases = new Map<string, Set<OnVotes>>();
   /** By the resources: what follows the extensions. */
   readonly #extensions = new Map<string, Set<OnVotes>>();
+  #isClosed = false;
 
   /** @throws RedlockError `INVALID_ARGUMENT` */
-  constructor(clients: readonly RedisClient[], driftFactor: number, listener: FaceListener) {
+  constructor(clients: readonly RedisClient[], driftFactor: number, onVotes: OnVotes) {
     this.#clients = clients;
-    this.#listener = listener;
-    this.#instance(driftFactor);
+    this.#onVotes = onVotes;
+    this.#driftFactor = driftFactor;
+    this.#instance = new Redlock(clients, { driftFactor, fencing: false, localTurns: 0 });
+    this.#instance.on('released', (event) => {
+      const votes = votesOf(event);
+      this.#onReleased(keyOf(event), votes);
+      this.#onVotes(votes);
+    });
+    this.#instance.on('renewed', (event) => {
+      const votes = votesOf(event);
+      for (const follow of this.#extensions.get(keyOf(event)) ?? []) follow(votes);
+      this.#onVotes(votes);
+    });
+    this.#instance.on('renewalFailed', (event) => this.#onVotes(votesOf(event)));
   }
 
   /** Waits for as long as the attempts would take. @throws RedlockError `INVALID_ARGUMENT` */
@@ -81,25 +100,41 @@ export class FaceLocks {
     { renew = false } = {},
   ): Promise<Won | Failure> {
     checkDuration(ttlMs);
+    checkDrift(terms);
     const options = { ttlMs, waitMs: windowMs(terms), retry: pausesOf(terms), renew };
     return this.#followed(terms, resources.length, (instance, attempts) =>
       instance[FOLLOWED](attempts).acquire(resources, options),
     );
   }
 
-  /** Takes over what is held by that value. @throws RedlockError `INVALID_ARGUMENT` */
+  /**
+   * Takes over what is held by that value. It is held at least for as long as it was before: until then, its first holder may go
+   * on extending it, and once it is released the masters have to refuse that.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT`
+   */
   async adopt(
-    resources: readonly string[],
-    value: string,
-    ttlMs: number,
+    { resources, value, expiration }: Given,
+    durationMs: number,
     terms: Terms,
   ): Promise<Won | Failure> {
-    checkDuration(ttlMs);
+    checkDuration(durationMs);
+    const leftMs = Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(expiration - systemWallClock()) || 0);
+    const ttlMs = Math.max(durationMs, leftMs);
     const handle: LeaseHandle = { version: 1, resources, token: value, ttlMs, inFlight: true };
     const options = { waitMs: windowMs(terms), retry: pausesOf(terms) };
     return this.#followed(terms, resources.length, (instance, attempts) =>
       instance[FOLLOWED](attempts).adopt(handle, options),
     );
+  }
+
+  /**
+   * When it ends, by the wall clock: ms since 1970. Earlier if a call deducts more for drift than the instance does, which
+   * deducts at least its own.
+   */
+  expirationOf(lease: Lease, durationMs: number, { driftFactor }: Pick<Terms, 'driftFactor'>): number {
+    const moreMs = Math.max(0, driftFactor - this.#driftFactor) * durationMs;
+    return Math.floor(systemWallClock() + Math.max(0, lease.remainingMs() - moreMs));
   }
 
   /** The lease behind a caller's object from now on. */
@@ -115,16 +150,19 @@ export class FaceLocks {
   /** Never shortens it. @throws RedlockError `INVALID_ARGUMENT` */
   async extend(lease: Lease, ttlMs: number, tries: Tries): Promise<Won | Failure> {
     checkDuration(ttlMs);
-    const made: Votes[] = [];
-    const forget = this.#onExtension(lease, (votes) => made.push(votes));
+    const asked = { masters: this.#clients.length, resources: lease.resources.length };
+    const failed: Votes[] = [];
+    let granted: readonly Votes[] = [];
+    const forget = this.#onExtension(lease, (votes) => (granted = [votes]));
     try {
-      for (;;) {
-        const error = await lease.extend(ttlMs).catch((failed: unknown) => failed);
-        if (error === undefined) return { lease, attempts: made };
-        const asked = { masters: this.#clients.length, resources: lease.resources.length };
-        const failure = failureOf(error, made, tries, asked);
-        made.push(lastOf(failure.cause, asked));
-        if (ENDED.has(failure.cause.code) || made.length >= countOf(tries)) return failure;
+      for (let count = 1; ; count++) {
+        const error = await lease.extend(ttlMs).catch((thrown: unknown) => thrown);
+        if (error === undefined) return { lease, attempts: [...failed, ...granted] };
+        const failure = failureOf(error, failed, tries, asked);
+        const isOver = ENDED.has(failure.cause.code) || this.#isClosed;
+        if (isOver || count >= countOf(tries)) return failure;
+        failed.push(lastOf(failure.cause, asked));
+        if (failed.length > MOST_REPORTED) failed.shift();
         await pauseOnce(tries);
       }
     } finally {
@@ -132,15 +170,24 @@ export class FaceLocks {
     }
   }
 
-  /** @returns how the masters answered; undefined if there was nothing left to release */
-  async release(lease: Lease): Promise<Votes | undefined> {
-    if (lease.status !== 'held') return undefined;
+  /** Once, whoever asks how often. @returns how the masters answered; undefined if there was nothing left to release */
+  release(lease: Lease): Promise<Votes | undefined> {
+    const before = this.#released.get(lease);
+    if (before !== undefined) return before;
+    if (lease.status !== 'held') return Promise.resolve(undefined);
+    const released = this.#release(lease);
+    this.#released.set(lease, released);
+    return released;
+  }
+
+  async #release(lease: Lease): Promise<Votes> {
     let told: Votes | undefined;
+    const onVotes: OnVotes = (votes) => (told = votes);
     const key = keyOf(lease);
-    const waiting = this.#releases.get(key) ?? [];
-    waiting.push((votes) => (told = votes));
-    this.#releases.set(key, waiting);
+    const waiting = this.#releases.get(key) ?? new Set();
+    this.#releases.set(key, waiting.add(onVotes));
     await lease.release();
+    this.#forgetRelease(key, onVotes);
     return told ?? { outcomes: [], resources: lease.resources.length };
   }
 
@@ -153,16 +200,17 @@ export class FaceLocks {
     let count = 0;
     const forget = this.#onExtension(lease, () => count++);
     const isRenewedInTime = thresholdMs <= lease.ttlMs * (1 - RENEWED_AT);
-    const extend = (): void => void lease.extend().catch(() => undefined); // the lease itself ends if it is lost
     let timer: Timer | undefined;
+    let isOver = isRenewedInTime;
     const extendAgain = (): void => {
-      timer = timers.background(lease.ttlMs - thresholdMs, () => {
-        extend();
-        extendAgain();
+      if (isOver || lease.status !== 'held') return;
+      timer = timers.background(Math.max(LEAST_PAUSE_MS, lease.remainingMs() - thresholdMs), () => {
+        void lease.extend().then(extendAgain, extendAgain);
       });
     };
-    if (!isRenewedInTime) extendAgain();
+    extendAgain();
     const end = (): void => {
+      isOver = true;
       timer?.cancel();
       forget();
     };
@@ -171,7 +219,8 @@ export class FaceLocks {
 
   /** Ends what waits, and closes the clients. Locks that are held run out by their ttl. @returns what the clients answered */
   async quit(): Promise<unknown[]> {
-    await Promise.all([...this.#instances.values()].map((instance) => instance.close({ drainMs: 0 })));
+    this.#isClosed = true;
+    await this.#instance.close({ drainMs: 0 });
     return Promise.all(this.#clients.map((client) => (client as Quittable).quit()));
   }
 
@@ -181,43 +230,30 @@ export class FaceLocks {
     take: (instance: Redlock, attempts: Attempts) => Promise<Lease>,
   ): Promise<Won | Failure> {
     const masters = this.#clients.length;
-    const attempts = new Attempts(masters, resources, (votes) => this.#listener.onVotes(votes));
+    const attempts = new Attempts(masters, resources, (votes) => this.#onVotes(votes));
     try {
-      const lease = await take(this.#instance(terms.driftFactor), attempts);
+      const lease = await take(this.#instance, attempts);
       return { lease, attempts: attempts.made };
     } catch (error) {
       const failure = failureOf(error, attempts.made, terms, { masters, resources });
       const last = failure.attempts[attempts.made.length]; // nobody was informed of it yet
-      if (last !== undefined) this.#listener.onVotes(last);
+      if (last !== undefined) this.#onVotes(last);
       return failure;
     }
   }
 
-  #instance(driftFactor: number): Redlock {
-    const made = this.#instances.get(driftFactor);
-    if (made !== undefined) return made;
-    const instance = new Redlock(this.#clients, { driftFactor, fencing: false, localTurns: 0 });
-    this.#instances.set(driftFactor, instance);
-    instance.on('nodeDown', ({ cause }) => this.#listener.onError(cause));
-    instance.on('released', (event) => {
-      const votes = votesOf(event);
-      this.#nextRelease(keyOf(event))?.(votes);
-      this.#listener.onVotes(votes);
-    });
-    instance.on('renewed', (event) => {
-      const votes = votesOf(event);
-      for (const onVotes of this.#extensions.get(keyOf(event)) ?? []) onVotes(votes);
-      this.#listener.onVotes(votes);
-    });
-    instance.on('renewalFailed', (event) => this.#listener.onVotes(votesOf(event)));
-    return instance;
+  /** A release has ended: the first that began. */
+  #onReleased(key: string, votes: Votes): void {
+    const [first] = this.#releases.get(key) ?? [];
+    if (first === undefined) return;
+    this.#forgetRelease(key, first);
+    first(votes);
   }
 
-  #nextRelease(key: string): OnVotes | undefined {
-    const waiting = this.#releases.get(key) ?? [];
-    const next = waiting.shift();
-    if (waiting.length === 0) this.#releases.delete(key);
-    return next;
+  #forgetRelease(key: string, onVotes: OnVotes): void {
+    const waiting = this.#releases.get(key);
+    waiting?.delete(onVotes);
+    if (waiting?.size === 0) this.#releases.delete(key);
   }
 
   /** @returns what ends it */
@@ -238,6 +274,11 @@ function keyOf({ resources }: { readonly resources: readonly string[] }): string
 
 function votesOf({ resources, tally }: Pick<ReleasedEvent, 'resources' | 'tally'>): Votes {
   return { outcomes: tally, resources: resources.length };
+}
+
+function checkDrift({ driftFactor }: Terms): void {
+  if (driftFactor >= 0 && driftFactor < 1) return;
+  throw invalidArgument('driftFactor', driftFactor, 'a number from 0 up to, not including, 1');
 }
 
 /** In the words of those packages, where a ttl is a duration. */

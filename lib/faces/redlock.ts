@@ -2,58 +2,21 @@
  * `quorate/redlock`: the API of redlock 5.0.0-beta.2 and its forks, over quorate's locks. docs/MIGRATION.md lists what differs.
  */
 import { EventEmitter } from 'node:events';
-import type { RedisClient } from '../redis/client.js';
 import type { Lease } from '../lease/public.js';
-import { FaceLocks, isWon, type Terms } from './face-locks.js';
+import type {
+  Client,
+  ClientExecutionResult,
+  ExecutionResult,
+  ExecutionStats,
+  RedlockAbortSignal,
+  Settings,
+} from './redlock-public.js';
+import { FaceLocks, type Given, isWon, type Terms, type Won } from './face-locks.js';
 import type { Failure, Votes } from './tries.js';
 import { systemWallClock } from '../runtime/clock.js';
 import { invalidArgument, type NodeOutcome } from '../runtime/errors.js';
 
-/** A client of ioredis or node-redis. */
-export type Client = RedisClient;
-
-/** How the masters answered one attempt. */
-export interface ExecutionStats {
-  /** How many masters there are. */
-  readonly membershipSize: number;
-  /** How many make a quorum. */
-  readonly quorumSize: number;
-  /** Those that voted for it. */
-  readonly votesFor: Set<Client>;
-  /**
-   * The others, with the reason: a `ResourceLockedError`, or the error of the client. A master whose answer was not waited for
-   * is in neither.
-   */
-  readonly votesAgainst: Map<Client, Error>;
-}
-
-/** The attempts that an operation took. */
-export interface ExecutionResult {
-  /** The attempts, in order. */
-  readonly attempts: readonly Promise<ExecutionStats>[];
-  /** When it began, by the wall clock. Milliseconds since 1970. */
-  readonly start: number;
-}
-
-/** Settings of an instance, or of one call. */
-export interface Settings {
-  /** The share of a duration that is deducted for drift; 2 ms are added. @default 0.01 */
-  readonly driftFactor: number;
-  /** How many more attempts follow the first one; -1 for no end. @default 10 */
-  readonly retryCount: number;
-  /** The time between two attempts. Milliseconds. @default 200 */
-  readonly retryDelay: number;
-  /** By how much that time varies, at random. Milliseconds. @default 100 */
-  readonly retryJitter: number;
-  /** `using` extends the lock before less than this is left. Milliseconds. @default 500 */
-  readonly automaticExtensionThreshold: number;
-}
-
-/** The signal of a routine. */
-export type RedlockAbortSignal = AbortSignal & {
-  /** Why the lock was lost, once the signal has aborted. */
-  error?: Error;
-};
+export type { Client, ClientExecutionResult, ExecutionResult, ExecutionStats, RedlockAbortSignal, Settings };
 
 /** The lock that a routine runs under. */
 export interface RedlockUsingContext {
@@ -157,7 +120,7 @@ export class Redlock extends EventEmitter {
   readonly #locks: FaceLocks;
 
   /** @throws Error if there is no client, or a script · RedlockError `INVALID_ARGUMENT`: a client or setting of another kind */
-  constructor(clients: Iterable<Client>, settings: Partial<Settings> = {}, scripts: Scripts = {}) {
+  constructor(clients: Iterable<Client>, settings?: Partial<Settings>, scripts: Scripts = {}) {
     super();
     this.on('error', () => undefined); // without a listener, an emitter would throw
     this.clients = new Set(clients);
@@ -166,10 +129,7 @@ export class Redlock extends EventEmitter {
     refuseScripts(scripts);
     this.settings = settingsOf(settings, DEFAULTS);
     this.#list = [...this.clients];
-    this.#locks = new FaceLocks(this.#list, this.settings.driftFactor, {
-      onVotes: (votes) => this.#tell(votes),
-      onError: (error) => void this.emit('error', error),
-    });
+    this.#locks = new FaceLocks(this.#list, this.settings.driftFactor, (votes) => this.#tell(votes));
   }
 
   /** Not here: quorate has other scripts. @throws Error */
@@ -202,9 +162,10 @@ export class Redlock extends EventEmitter {
    */
   async release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult> {
     const start = systemWallClock();
+    const { resources, value, expiration } = lock;
     lock.expiration = 0;
     const terms = settingsOf(settings, this.settings);
-    const lease = this.#locks.leaseOf(lock) ?? (await this.#adopt(lock, HANDED_MS, terms));
+    const lease = this.#locks.leaseOf(lock) ?? (await this.#adopt({ resources, value, expiration }, terms));
     const votes = lease && (await this.#locks.release(lease));
     const attempts = [Promise.resolve(this.#stats(votes ?? this.#nothingLeft(lock)))];
     const stats = await attempts[0];
@@ -224,15 +185,15 @@ export class Redlock extends EventEmitter {
     const terms = settingsOf(settings, this.settings);
     const lease = this.#locks.leaseOf(existing);
     // whether one of another process has ended, the masters know: not the clock of this machine
-    if (existing.expiration === 0 || (lease !== undefined && lease.status !== 'held')) throw expired();
+    if (existing.expiration === 0 || (lease !== undefined && lease.status !== 'held'))
+      throw new ExecutionError('Cannot extend an already-expired lock.', []);
     const result =
       lease === undefined
-        ? await this.#locks.adopt(existing.resources, existing.value, duration, terms)
+        ? await this.#locks.adopt(existing, duration, terms)
         : await this.#locks.extend(lease, duration, terms);
-    if (!isWon(result))
-      throw result.cause.code === 'LOCK_LOST' ? expired(result.cause) : this.#failed(result);
+    if (!isWon(result)) throw this.#failed(result);
     existing.expiration = 0;
-    return this.#lockOf(result.lease, existing.resources, result.attempts);
+    return this.#lockOf(result, existing.resources, duration, terms);
   }
 
   /**
@@ -266,9 +227,10 @@ export class Redlock extends EventEmitter {
       );
     const { lease, lock } = await this.#acquire(resources, duration, terms, { renew: true });
     const extensions = this.#locks.follow(lease, terms.automaticExtensionThreshold);
+    const locks = this.#locks;
     const context: RedlockUsingContext = {
       get lock() {
-        lock.expiration = expirationOf(lease);
+        if (lock.expiration !== 0) lock.expiration = locks.expirationOf(lease, duration, terms);
         return lock;
       },
       get extensions() {
@@ -293,19 +255,20 @@ export class Redlock extends EventEmitter {
     if (!Array.isArray(resources)) throw invalidArgument('resources', resources, 'an array of names');
     const result = await this.#locks.acquire(resources, duration, terms, how);
     if (!isWon(result)) throw this.#failed(result);
-    return { lease: result.lease, lock: this.#lockOf(result.lease, [...resources], result.attempts) };
+    return { lease: result.lease, lock: this.#lockOf(result, [...resources], duration, terms) };
   }
 
   /** The lease of a lock that another process has acquired; undefined if it has ended. */
-  async #adopt({ resources, value }: Lock, durationMs: number, terms: Terms): Promise<Lease | undefined> {
-    const result = await this.#locks.adopt(resources, value, durationMs, terms);
+  async #adopt(given: Given, terms: Terms): Promise<Lease | undefined> {
+    const result = await this.#locks.adopt(given, HANDED_MS, terms);
     if (isWon(result)) return result.lease;
     if (result.cause.code === 'LOCK_LOST') return undefined;
     throw this.#failed(result);
   }
 
-  #lockOf(lease: Lease, resources: string[], attempts: readonly Votes[]): Lock {
-    const lock = new Lock(this, resources, lease.token, this.#promised(attempts), expirationOf(lease));
+  #lockOf({ lease, attempts }: Won, resources: string[], duration: number, terms: Terms): Lock {
+    const expiration = this.#locks.expirationOf(lease, duration, terms);
+    const lock = new Lock(this, resources, lease.token, this.#promised(attempts), expiration);
     this.#locks.keep(lock, lease);
     return lock;
   }
@@ -339,7 +302,8 @@ export class Redlock extends EventEmitter {
   #tell(votes: Votes): void {
     for (const vote of votes.outcomes) {
       const error = errorOf(vote, votes.resources);
-      if (error !== undefined) this.emit('error', error);
+      // later: what a listener throws must not reach the lock
+      if (error !== undefined) process.nextTick(() => this.emit('error', error));
     }
   }
 
@@ -352,14 +316,6 @@ export class Redlock extends EventEmitter {
 
 /** How long a lock of another process lives at least when it is taken over to be released. */
 const HANDED_MS = 1_000;
-
-function expired(cause?: Error): ExecutionError {
-  return new ExecutionError('Cannot extend an already-expired lock.', [], cause && { cause });
-}
-
-function expirationOf(lease: Lease): number {
-  return Math.floor(systemWallClock() + lease.remainingMs());
-}
 
 /** The reason why a master gave no vote; undefined if it gave one, or its answer was not waited for. */
 function errorOf(vote: NodeOutcome, resources: number): Error | undefined {
@@ -395,7 +351,12 @@ function checkInteger(duration: number): void {
 }
 
 /** What is not a number falls back. */
-function settingsOf(given: Partial<Settings> = {}, fallback: Settings): Settings {
+function settingsOf(given: Partial<Settings> | null | undefined, fallback: Settings): Settings {
+  if (given === null || given === undefined) return fallback;
+  if ('db' in given)
+    throw new Error(
+      'db: quorate/redlock uses the database of each client. Select it there, and leave this setting out.',
+    );
   const read = (name: keyof Settings): number => {
     const value = given[name];
     return typeof value === 'number' ? value : fallback[name];

@@ -6,8 +6,6 @@
 import { EventEmitter } from 'node:events';
 import { createRequire as requireFrom } from 'node:module'; // as in redis/loading.ts
 import type { RedisClient } from '../redis/client.js';
-import type { Lease } from '../lease/public.js';
-import { systemWallClock } from '../runtime/clock.js';
 import { hexDigits } from '../runtime/random.js';
 import { FaceLocks, isWon, type Terms } from './face-locks.js';
 import type { Failure, Votes } from './tries.js';
@@ -18,7 +16,8 @@ const load = requireFrom(import.meta.url);
 /** A client of ioredis or node-redis. */
 type Client = RedisClient;
 /** As in Node: the error, or null and the value. */
-type Callback<T> = (error: unknown, value?: T) => void;
+// oxlint-disable-next-line typescript/no-explicit-any -- as its users declare theirs
+type Callback<T> = (error: any, value?: T) => void;
 
 /** Options of an instance. */
 interface Options {
@@ -32,6 +31,8 @@ interface Options {
   readonly retryJitter: number;
 }
 
+/** Options as they are given. */
+type GivenOptions = Partial<Options>;
 /** Options of one call. */
 type CallOptions = Partial<Pick<Options, 'retryCount' | 'retryDelay'>>;
 
@@ -138,10 +139,7 @@ class Redlock extends EventEmitter {
     this.retryJitter = read('retryJitter');
     this.servers = clients;
     if (clients.length === 0) throw new Error('Redlock must be instantiated with at least one redis server.');
-    this.#locks = new FaceLocks([...clients], this.driftFactor, {
-      onVotes: (votes) => this.#tell(votes),
-      onError: (error) => void this.emit('clientError', error),
-    });
+    this.#locks = new FaceLocks([...clients], this.driftFactor, (votes) => this.#tell(votes));
   }
 
   /** Not here: quorate has other scripts. @throws Error */
@@ -201,10 +199,10 @@ class Redlock extends EventEmitter {
     resource: string | readonly string[],
     ttl: number,
     errorHandler: (error: unknown) => void = () => undefined,
-  ): unknown {
-    const lock = this._lock(resource, null, ttl, {});
-    return bluebird()
-      .resolve(lock)
+  ): object {
+    const promises = bluebird(); // before anything is locked
+    return promises
+      .resolve(this._lock(resource, null, ttl, {}))
       .disposer((held) => held.unlock().catch(errorHandler));
   }
 
@@ -214,8 +212,9 @@ class Redlock extends EventEmitter {
    * @throws LockError: no quorum has confirmed it. It is tried again in the background until the lock has expired
    */
   unlock(lock: Lock, callback?: Callback<void>): Promise<void> {
+    const { expiration } = lock;
     lock.expiration = 0;
-    return told(this.#release(lock), callback);
+    return told(this.#release(lock, expiration), callback);
   }
 
   /** As `unlock`. */
@@ -242,9 +241,8 @@ class Redlock extends EventEmitter {
     callback?: Callback<Lock>,
   ): Promise<Lock> {
     const isCallback = typeof options === 'function';
-    const terms = this.#terms(isCallback ? {} : options);
     const back = callback ?? (isCallback ? options : undefined);
-    return told(this.#take(namesOf(resource), value, ttl, terms), back);
+    return told(this.#take(resource, value, ttl, isCallback ? {} : options), back);
   }
 
   /** 32 hex digits. */
@@ -252,15 +250,24 @@ class Redlock extends EventEmitter {
     return hexDigits(32);
   }
 
-  async #take(resource: string[], value: string | null, ttl: number, terms: Terms): Promise<Lock> {
+  async #take(
+    names: string | readonly string[],
+    value: string | null,
+    ttl: number,
+    options: CallOptions | null,
+  ): Promise<Lock> {
+    const [resource, terms] = [namesOf(names), this.#terms(options ?? {})];
     const result =
       value === null
         ? await this.#locks.acquire(resource, ttl, terms)
-        : await this.#locks.adopt(resource, value, ttl, terms);
+        : await this.#locks.adopt({ resources: resource, value, expiration: 0 }, ttl, terms);
     if (!isWon(result)) throw exceeded(resource, terms, result);
     const { lease, attempts } = result;
-    const left = terms.retryCount - attempts.length;
-    const lock = new Lock(this, resource, lease.token, expirationOf(lease), attempts.length, left);
+    const [expiration, left] = [
+      this.#locks.expirationOf(lease, ttl, terms),
+      terms.retryCount - attempts.length,
+    ];
+    const lock = new Lock(this, resource, lease.token, expiration, attempts.length, left);
     this.#locks.keep(lock, lease);
     return lock;
   }
@@ -269,33 +276,31 @@ class Redlock extends EventEmitter {
     const terms = this.#terms({});
     const resource = namesOf(lock.resource);
     const lease = this.#locks.leaseOf(lock);
-    const expired = (cause?: Error): LockError => {
+    if (lock.expiration === 0 || (lease !== undefined && lease.status !== 'held')) {
       const why = 'because the lock has already expired';
-      return new LockError(
-        `Cannot extend lock on resource "${resource.join()}" ${why}.`,
-        0,
-        cause && { cause },
-      );
-    };
-    // whether one of another process has ended, the masters know: not the clock of this machine
-    if (lock.expiration === 0 || (lease !== undefined && lease.status !== 'held')) throw expired();
+      throw new LockError(`Cannot extend lock on resource "${resource.join()}" ${why}.`, 0);
+    }
+    const { value, expiration } = lock;
     const result =
       lease === undefined
-        ? await this.#locks.adopt(resource, lock.value, ttl, terms)
+        ? await this.#locks.adopt({ resources: resource, value, expiration }, ttl, terms)
         : await this.#locks.extend(lease, ttl, terms);
-    if (!isWon(result))
-      throw result.cause.code === 'LOCK_LOST' ? expired(result.cause) : exceeded(resource, terms, result);
+    if (!isWon(result)) throw exceeded(resource, terms, result);
     this.#locks.keep(lock, result.lease);
-    lock.expiration = expirationOf(result.lease);
+    lock.expiration = this.#locks.expirationOf(result.lease, ttl, terms);
     return lock;
   }
 
-  async #release(lock: Lock): Promise<void> {
+  async #release(lock: Lock, expiration: number): Promise<void> {
     const resource = namesOf(lock.resource);
     const message = `Unable to fully release the lock on resource "${resource.join()}".`;
     let lease = this.#locks.leaseOf(lock);
     if (lease === undefined) {
-      const result = await this.#locks.adopt(resource, lock.value, HANDED_MS, this.#terms({}));
+      const result = await this.#locks.adopt(
+        { resources: resource, value: lock.value, expiration },
+        HANDED_MS,
+        this.#terms({}),
+      );
       if (isWon(result)) lease = result.lease;
       else if (result.cause.code === 'LOCK_LOST') return;
       else throw new LockError(message, undefined, { cause: result.cause });
@@ -315,13 +320,16 @@ class Redlock extends EventEmitter {
 
   /** That another has the lock is no error of a client. */
   #tell({ outcomes }: Votes): void {
-    for (const vote of outcomes) if (vote.outcome === 'unknown') this.emit('clientError', vote.cause);
+    for (const vote of outcomes) {
+      if (vote.outcome !== 'unknown') continue;
+      process.nextTick(() => this.emit('clientError', vote.cause)); // later: what a listener throws must not reach the lock
+    }
   }
 }
 
 /** What is used of bluebird. */
 interface Bluebird {
-  resolve<T>(value: Promise<T>): { disposer(dispose: (value: T) => unknown): unknown };
+  resolve<T>(value: Promise<T>): { disposer(dispose: (value: T) => unknown): object };
 }
 
 function bluebird(): Bluebird {
@@ -343,16 +351,13 @@ function exceeded(
   return new LockError(message, attempts.length, { cause });
 }
 
-function expirationOf(lease: Lease): number {
-  return Math.floor(systemWallClock() + lease.remainingMs());
-}
-
 function isByQuorum({ outcomes }: Votes): boolean {
   return outcomes.filter(({ outcome }) => outcome === 'granted').length > outcomes.length / 2;
 }
 
 function namesOf(resource: string | readonly string[]): string[] {
-  return typeof resource === 'string' ? [resource] : [...resource];
+  const isList = Array.isArray as (given: unknown) => given is readonly string[];
+  return isList(resource) ? [...resource] : [resource]; // what is no name is refused later
 }
 
 function numberOr(given: unknown, fallback: number): number {
@@ -370,7 +375,7 @@ function refuseScripts(scripts: Scripts): void {
 
 /** Calls back as well, after the call: what a callback throws is not the promise's. */
 function told<T>(promise: Promise<T>, callback: Callback<T> | undefined): Promise<T> {
-  if (callback === undefined) return promise;
+  if (typeof callback !== 'function') return promise;
   promise.then(
     (value) => process.nextTick(callback, null, value),
     (error: unknown) => process.nextTick(callback, error),
@@ -380,7 +385,7 @@ function told<T>(promise: Promise<T>, callback: Callback<T> | undefined): Promis
 
 /** The properties of the class, as values and as types. */
 declare namespace Redlock {
-  export { Lock, LockError, type Callback, type Options, type CallOptions as LockOptions };
+  export { Lock, LockError, type Callback, type GivenOptions as Options, type CallOptions as LockOptions };
 }
 
 // oxlint-disable-next-line import/no-default-export -- the package is one class

@@ -34,7 +34,7 @@ export interface Failure {
 }
 
 /** A call may wait for days, or ask for millions of attempts: the last ones are reported. */
-const MOST_REPORTED = 100;
+export const MOST_REPORTED = 100;
 const MOST_MS = Number.MAX_SAFE_INTEGER;
 
 /** How many attempts a call makes. */
@@ -47,13 +47,13 @@ function pauseMs({ retryDelay, retryJitter }: Tries): number {
   return Math.max(0, retryDelay + Math.floor((random.fraction() * 2 - 1) * retryJitter) || 0);
 }
 
-/** For how long the attempts go on, if none takes any time. */
+/** For how long the attempts go on, if none takes any time: on average, since the pauses vary. */
 export function windowMs(tries: Tries): number {
   const retries = countOf(tries) - 1;
   if (retries === 0) return 0;
   return retries === Infinity
     ? Infinity
-    : Math.min(MOST_MS, Math.ceil(retries * Math.max(1, pauseMs(tries))));
+    : Math.min(MOST_MS, Math.ceil(retries * Math.max(1, tries.retryDelay || 0)));
 }
 
 /** The pauses where it cannot wait in a queue. */

@@ -61,7 +61,31 @@ export const DIFFERENCES: readonly Difference[] = [
     versions: ['5'],
     what: '`using` extends the lock',
     there: 'when `automaticExtensionThreshold` is left',
-    here: 'after a third of its duration, or at the threshold if that is sooner',
+    here: 'after a third of its duration, or before less than the threshold is left',
+  },
+  {
+    versions: ['5'],
+    what: 'the statistics of an attempt',
+    there: 'fulfil when all masters have answered',
+    here: 'have the answers that decided it: a master that was not waited for is in neither list',
+  },
+  {
+    versions: ['5'],
+    what: '`settings.db` of `@sesamecare-oss/redlock`, and its default of 0',
+    there: 'the database of the locks, whatever the database of the client',
+    here: 'refused: the locks are in the database of the client. Give it clients of the old database while both run',
+  },
+  {
+    versions: ['5'],
+    what: '`driftFactor` of a call',
+    there: 'in place of that of the instance',
+    here: 'the larger one of both',
+  },
+  {
+    versions: ['4', '5'],
+    what: 'wrong input',
+    there: 'see above',
+    here: 'a `RedlockError` with the code `INVALID_ARGUMENT`, if the package has no text of its own',
   },
   {
     versions: ['5'],

@@ -155,6 +155,7 @@ describe('quorate/redlock4', () => {
     clients[0]?.disconnect();
     await (await redlock.lock('q', LONG_MS)).unlock();
     expect(events).to.not.be.empty;
+    await eventually(() => clients[0]?.status === 'end');
     await clients[0]?.connect();
   });
 
