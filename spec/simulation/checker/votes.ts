@@ -63,12 +63,13 @@ export class Votes {
    */
   #passedAt(server: MemoryServer, lock: string): readonly Fault[] {
     const places = placesAt(server, lock);
-    const nowUs = server.micros();
+    const votes = sharedVotes(server, lock) ?? [];
+    // a call that lets in two at one instant has serials ahead of the clock; a place that came in the same call is behind them
+    const nowUs = Math.max(server.micros(), this.#latest(votes));
     const before = this.#waitingSince.get(`${server.name} ${lock}`);
     const since = new Map(places.map(({ token }) => [token, before?.get(token) ?? nowUs]));
     if (since.size > 0) this.#waitingSince.set(`${server.name} ${lock}`, since);
     else this.#waitingSince.delete(`${server.name} ${lock}`);
-    const votes = sharedVotes(server, lock) ?? [];
     const marked = votes.filter(({ mark }) => mark !== undefined && mark.serial === this.#latest(votes));
     return places.flatMap(({ isMute, lookedAtUs = -Infinity, ticket, token }): Fault[] => {
       const sinceUs = since.get(token) ?? nowUs;
