@@ -33,8 +33,6 @@ interface Extras {
   readonly observer?: AcquisitionObserver | undefined;
   /** The lease that another process gave away: the call takes it over, and does not ask the masters for a new one. */
   readonly adopted?: Adopted;
-  /** Other processes may take it over by its token, as in the APIs of other packages. */
-  readonly isLent?: boolean;
 }
 
 const NO_EXTRAS: Extras = Object.freeze({});
@@ -131,7 +129,6 @@ export class LeaseSource implements Coordination {
       const grant = await (hearsAcquisitions
         ? this.#grantHeard(names, kind, call, cancellation, extras)
         : this.#grant(this.#terms(names, kind, call, extras.observer), cancellation, extras));
-      if (extras.isLent === true) this.coordinator.lend(grant);
       return this.#lease(grant, names, call);
     } catch (error) {
       if (RedlockError.is(error)) this.telemetry.counts.notGranted(error.code);

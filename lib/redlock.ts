@@ -23,6 +23,7 @@ import { checkHandle, type LeaseHandle } from './lease/lease-handle.js';
 import { markerKey } from './protocol/keys.js';
 import { readStats, type RedlockStats } from './instance-stats.js';
 import { LeaseSource } from './lease-source.js';
+import type { Lease as OwnLease } from './lease/lease.js';
 import type { Lease } from './lease/public.js';
 import {
   type Mutex,
@@ -77,16 +78,10 @@ import { argumentsOfUsing, refuseSurplus } from './input/given.js';
 /** The key of a method that users do not see. */
 export const FOLLOWED = Symbol('followed');
 
-/** What a followed call has beside its options. */
-interface Followings {
-  readonly observer?: AcquisitionObserver;
-  readonly isLent?: boolean;
-}
-
 /** @internal Calls whose attempts are followed. */
 interface Followed {
-  acquire(resources: readonly string[], options: AcquireOptions): Promise<Lease>;
-  adopt(handle: LeaseHandle, options: AdoptOptions): Promise<Lease>;
+  acquire(resources: readonly string[], options: AcquireOptions): Promise<OwnLease>;
+  adopt(handle: LeaseHandle, options: AdoptOptions): Promise<OwnLease>;
 }
 
 /** The routine that `redlock.using` runs while the lock is held. */
@@ -199,12 +194,9 @@ export class Redlock extends Emitter<RedlockEvents> {
     return {
       acquire: async (resources, options) => {
         const call = resolveCall(options, CALL_NAMES.acquire, this.#terms);
-        return this.#source.acquire(resolveResources(resources), MUTEX, call, undefined, {
-          observer,
-          isLent: true,
-        });
+        return this.#source.acquire(resolveResources(resources), MUTEX, call, undefined, { observer });
       },
-      adopt: async (handle, options) => this.#adopt(handle, options, { observer, isLent: true }),
+      adopt: async (handle, options) => this.#adopt(handle, options, observer),
     };
   }
 
@@ -270,12 +262,16 @@ export class Redlock extends Emitter<RedlockEvents> {
     return this.#adopt(handle, options);
   }
 
-  async #adopt(handle: LeaseHandle, options: AdoptOptions, extras: Followings = {}): Promise<Lease> {
+  async #adopt(
+    handle: LeaseHandle,
+    options: AdoptOptions,
+    observer?: AcquisitionObserver,
+  ): Promise<OwnLease> {
     const { resources, ttlMs, fence, kind, ...held } = checkHandle(handle, this.#terms);
     const adopting = resolveCall(options, CALL_NAMES.adopt, this.#terms);
     const call = { ...adopting, ttlMs, fencing: fence > 0, by: 'adopt' } as const;
     const adopted = { ...held, fence };
-    return this.#source.acquire(resources, kind, call, options.signal, { adopted, ...extras });
+    return this.#source.acquire(resources, kind, call, options.signal, { adopted, observer });
   }
 
   /**

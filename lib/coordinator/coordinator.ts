@@ -71,8 +71,6 @@ export class Coordinator {
   readonly #givenAway = new Set<Timer>();
   /** Leases that were taken over while extensions of an earlier holder were in flight. */
   readonly #inFlight = new WeakSet<Grant>();
-  /** Leases that another process may have taken over without a word: what is left of them may be that one's. */
-  readonly #lent = new WeakSet<Grant>();
   /** Once it is closed, lost leases are not undone: their votes expire. */
   #isClosed = false;
 
@@ -229,22 +227,20 @@ export class Coordinator {
     grant.setAside();
   }
 
-  /** The lease is lost: votes that may be left are undone once, and nothing stays scheduled for it. */
+  /**
+   * The lease is lost: votes that may be left are undone once, and nothing stays scheduled for it. Those of a lent one may be
+   * another process's by now, and stay.
+   */
   abandon(grant: Grant): void {
+    if (grant.isLent) return void this.giveAway(grant);
     const next = this.#parts.local.end(grant);
     this.#undo(grant);
     next?.onHead();
   }
 
-  /** Another process may take it over at any time, by its token: the end of its validity here deletes nothing. */
-  lend(grant: Grant): void {
-    this.#lent.add(grant);
-  }
-
   #undo(grant: Grant): void {
     this.#end(grant);
     if (this.#isClosed) return;
-    if (this.#lent.has(grant)) return this.#forget(grant);
     const request = this.#mayHaveQueue(grant)
       ? undoQueued(grant, grant.token, this.#parts.clocks)
       : undo(grant, grant.token);

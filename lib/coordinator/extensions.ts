@@ -182,7 +182,8 @@ export class Extensions implements Renewer {
   /** Extends it at these masters only, for their votes. */
   #extendAt(grant: Grant, ttlMs: number, targets: readonly Node[], onRefused: (node: Node) => void): void {
     const { nodes, timers } = this.parts;
-    const round = this.round(grant, extension(grant, grant.token, { ttlMs, mayCreate: true }), { onRefused });
+    const request = extension(grant, grant.token, { ttlMs, mayCreate: !grant.isLent });
+    const round = this.round(grant, request, { onRefused });
     const nodeTimeoutMs = nodeTimeoutOf(nodes, { ttlMs, nodeTimeoutMs: 0 });
     const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
     round.askThen(targets, () => {

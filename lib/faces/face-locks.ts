@@ -6,7 +6,7 @@
  * lease is handed on within the process. There are no fencing tokens, which those APIs do not have.
  */
 import type { LeaseHandle } from '../lease/lease-handle.js';
-import type { Lease } from '../lease/public.js';
+import type { Lease } from '../lease/lease.js';
 import { FOLLOWED, Redlock } from '../redlock.js';
 import type { RedisClient } from '../redis/client.js';
 import type { ReleasedEvent } from '../telemetry/events.js';
@@ -35,7 +35,7 @@ export interface Terms extends Tries {
 export interface Given {
   readonly resources: readonly string[];
   readonly value: string;
-  /** By the wall clock; ms since 1970. */
+  /** By the wall clock; 0 if it has ended for the caller. */
   readonly expiration: number;
 }
 
@@ -55,6 +55,8 @@ const timers = new SystemTimers();
 const RENEWED_AT = 1 / 3;
 /** Between two extensions, however little is wanted of a duration. */
 const LEAST_PAUSE_MS = 50;
+/** How long a lock of another process is held at least when it is taken over to be released. Milliseconds. */
+const HANDED_MS = 4_000;
 /** Nothing is left to extend. */
 const ENDED = new Set(['LOCK_LOST', 'NOT_HELD', 'CLOSED']);
 
@@ -92,7 +94,11 @@ export class FaceLocks {
     this.#instance.on('renewalFailed', (event) => this.#onVotes(votesOf(event)));
   }
 
-  /** Waits for as long as the attempts would take. @throws RedlockError `INVALID_ARGUMENT` */
+  /**
+   * Waits for as long as the attempts would take. The lease has to be lent before anybody gets its token.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT`
+   */
   async acquire(
     resources: readonly string[],
     ttlMs: number,
@@ -102,30 +108,19 @@ export class FaceLocks {
     checkDuration(ttlMs);
     checkDrift(terms);
     const options = { ttlMs, waitMs: windowMs(terms), retry: pausesOf(terms), renew };
-    return this.#followed(terms, resources.length, (instance, attempts) =>
-      instance[FOLLOWED](attempts).acquire(resources, options),
-    );
+    return this.#followed(terms, resources.length, (calls) => calls.acquire(resources, options));
   }
 
-  /**
-   * Takes over what is held by that value. It is held at least for as long as it was before: until then, its first holder may go
-   * on extending it, and once it is released the masters have to refuse that.
-   *
-   * @throws RedlockError `INVALID_ARGUMENT`
-   */
+  /** Takes over what is held by that value. @throws RedlockError `INVALID_ARGUMENT` */
   async adopt(
-    { resources, value, expiration }: Given,
-    durationMs: number,
+    { resources, value }: Pick<Given, 'resources' | 'value'>,
+    ttlMs: number,
     terms: Terms,
   ): Promise<Won | Failure> {
-    checkDuration(durationMs);
-    const leftMs = Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(expiration - systemWallClock()) || 0);
-    const ttlMs = Math.max(durationMs, leftMs);
-    const handle: LeaseHandle = { version: 1, resources, token: value, ttlMs, inFlight: true };
+    checkDuration(ttlMs);
+    const handle: LeaseHandle = { version: 1, resources, token: value, ttlMs };
     const options = { waitMs: windowMs(terms), retry: pausesOf(terms) };
-    return this.#followed(terms, resources.length, (instance, attempts) =>
-      instance[FOLLOWED](attempts).adopt(handle, options),
-    );
+    return this.#followed(terms, resources.length, (calls) => calls.adopt(handle, options));
   }
 
   /**
@@ -137,19 +132,44 @@ export class FaceLocks {
     return Math.floor(systemWallClock() + Math.max(0, lease.remainingMs() - moreMs));
   }
 
-  /** The lease behind a caller's object from now on. */
+  /** The lease behind a caller's object from now on, which has its token. */
   keep(lock: object, lease: Lease): void {
+    lease.lend();
     this.#leases.set(lock, lease);
   }
 
-  /** The lease behind it; undefined for one of another process, or that the caller put together. */
-  leaseOf(lock: object): Lease | undefined {
-    return this.#leases.get(lock);
+  /**
+   * Extends a caller's lock, also one of another process, or that the caller put together. Never shortens it.
+   *
+   * @returns undefined if it has ended
+   * @throws RedlockError `INVALID_ARGUMENT`
+   */
+  async extend(lock: object, given: Given, ttlMs: number, terms: Terms): Promise<Won | Failure | undefined> {
+    checkDuration(ttlMs);
+    const lease = this.#leases.get(lock);
+    // whether one of another process has ended, the masters know: not the clock of this machine
+    if (given.expiration === 0 || (lease !== undefined && lease.status !== 'held')) return undefined;
+    return lease === undefined ? this.adopt(given, ttlMs, terms) : this.#extend(lease, ttlMs, terms);
   }
 
-  /** Never shortens it. @throws RedlockError `INVALID_ARGUMENT` */
-  async extend(lease: Lease, ttlMs: number, tries: Tries): Promise<Won | Failure> {
-    checkDuration(ttlMs);
+  /**
+   * Releases a caller's lock, also one of another process, or that the caller put together.
+   *
+   * @returns how the masters answered; undefined if there was nothing left to release
+   */
+  async release(
+    lock: object,
+    given: Pick<Given, 'resources' | 'value'>,
+    terms: Terms,
+  ): Promise<Votes | Failure | undefined> {
+    const known = this.#leases.get(lock);
+    if (known !== undefined) return this.end(known);
+    const result = await this.adopt(given, HANDED_MS, terms);
+    if (isWon(result)) return this.end(result.lease);
+    return result.cause.code === 'LOCK_LOST' ? undefined : result;
+  }
+
+  async #extend(lease: Lease, ttlMs: number, tries: Tries): Promise<Won | Failure> {
     const asked = { masters: this.#clients.length, resources: lease.resources.length };
     const failed: Votes[] = [];
     let granted: readonly Votes[] = [];
@@ -170,8 +190,8 @@ export class FaceLocks {
     }
   }
 
-  /** Once, whoever asks how often. @returns how the masters answered; undefined if there was nothing left to release */
-  release(lease: Lease): Promise<Votes | undefined> {
+  /** Releases a lease once, however often it is asked for. @returns as `release` does */
+  end(lease: Lease): Promise<Votes | undefined> {
     const before = this.#released.get(lease);
     if (before !== undefined) return before;
     if (lease.status !== 'held') return Promise.resolve(undefined);
@@ -227,12 +247,12 @@ export class FaceLocks {
   async #followed(
     terms: Terms,
     resources: number,
-    take: (instance: Redlock, attempts: Attempts) => Promise<Lease>,
+    call: (calls: ReturnType<Redlock[typeof FOLLOWED]>) => Promise<Lease>,
   ): Promise<Won | Failure> {
     const masters = this.#clients.length;
-    const attempts = new Attempts(masters, resources, (votes) => this.#onVotes(votes));
+    const attempts = new Attempts(masters, resources, this.#onVotes);
     try {
-      const lease = await take(this.#instance, attempts);
+      const lease = await call(this.#instance[FOLLOWED](attempts));
       return { lease, attempts: attempts.made };
     } catch (error) {
       const failure = failureOf(error, attempts.made, terms, { masters, resources });

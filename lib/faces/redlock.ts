@@ -11,7 +11,7 @@ import type {
   RedlockAbortSignal,
   Settings,
 } from './redlock-public.js';
-import { FaceLocks, type Given, isWon, type Terms, type Won } from './face-locks.js';
+import { FaceLocks, isWon, type Terms, type Won } from './face-locks.js';
 import type { Failure, Votes } from './tries.js';
 import { systemWallClock } from '../runtime/clock.js';
 import { invalidArgument, type NodeOutcome } from '../runtime/errors.js';
@@ -152,7 +152,7 @@ export class Redlock extends EventEmitter {
    */
   async acquire(resources: string[], duration: number, settings?: Partial<Settings>): Promise<Lock> {
     const terms = settingsOf(settings, this.settings);
-    return (await this.#acquire(resources, duration, terms)).lock;
+    return this.#lockOf(await this.#acquire(resources, duration, terms), [...resources], duration, terms);
   }
 
   /**
@@ -162,14 +162,12 @@ export class Redlock extends EventEmitter {
    */
   async release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult> {
     const start = systemWallClock();
-    const { resources, value, expiration } = lock;
     lock.expiration = 0;
-    const terms = settingsOf(settings, this.settings);
-    const lease = this.#locks.leaseOf(lock) ?? (await this.#adopt({ resources, value, expiration }, terms));
-    const votes = lease && (await this.#locks.release(lease));
-    const attempts = [Promise.resolve(this.#stats(votes ?? this.#nothingLeft(lock)))];
-    const stats = await attempts[0];
-    if (votes !== undefined && stats !== undefined && stats.votesFor.size < stats.quorumSize)
+    const result = await this.#locks.release(lock, lock, settingsOf(settings, this.settings));
+    if (result !== undefined && 'cause' in result) throw this.#failed(result);
+    const stats = this.#stats(result ?? this.#nothingLeft(lock));
+    const attempts = [Promise.resolve(stats)];
+    if (result !== undefined && stats.votesFor.size < stats.quorumSize)
       throw new ExecutionError(NO_QUORUM, attempts);
     return { attempts, start };
   }
@@ -183,14 +181,8 @@ export class Redlock extends EventEmitter {
   async extend(existing: Lock, duration: number, settings?: Partial<Settings>): Promise<Lock> {
     checkInteger(duration);
     const terms = settingsOf(settings, this.settings);
-    const lease = this.#locks.leaseOf(existing);
-    // whether one of another process has ended, the masters know: not the clock of this machine
-    if (existing.expiration === 0 || (lease !== undefined && lease.status !== 'held'))
-      throw new ExecutionError('Cannot extend an already-expired lock.', []);
-    const result =
-      lease === undefined
-        ? await this.#locks.adopt(existing, duration, terms)
-        : await this.#locks.extend(lease, duration, terms);
+    const result = await this.#locks.extend(existing, existing, duration, terms);
+    if (result === undefined) throw new ExecutionError('Cannot extend an already-expired lock.', []);
     if (!isWon(result)) throw this.#failed(result);
     existing.expiration = 0;
     return this.#lockOf(result, existing.resources, duration, terms);
@@ -225,13 +217,18 @@ export class Redlock extends EventEmitter {
       throw new Error(
         'A lock `duration` must be at least 100ms greater than the `automaticExtensionThreshold` setting.',
       );
-    const { lease, lock } = await this.#acquire(resources, duration, terms, { renew: true });
+    const won = await this.#acquire(resources, duration, terms, { renew: true });
+    const { lease } = won;
     const extensions = this.#locks.follow(lease, terms.automaticExtensionThreshold);
-    const locks = this.#locks;
+    let lock: Lock | undefined; // nobody has the token unless the routine asks for it
+    const lockNow = (): Lock => {
+      lock ??= this.#lockOf(won, [...resources], duration, terms);
+      if (lease.status === 'held') lock.expiration = this.#locks.expirationOf(lease, duration, terms);
+      return lock;
+    };
     const context: RedlockUsingContext = {
       get lock() {
-        if (lock.expiration !== 0) lock.expiration = locks.expirationOf(lease, duration, terms);
-        return lock;
+        return lockNow();
       },
       get extensions() {
         return extensions.count();
@@ -241,7 +238,7 @@ export class Redlock extends EventEmitter {
       return await routine(signalOf(lease), context);
     } finally {
       extensions.end();
-      await this.#locks.release(lease); // never rejects
+      await this.#locks.end(lease); // never rejects
     }
   }
 
@@ -250,20 +247,12 @@ export class Redlock extends EventEmitter {
     duration: number,
     terms: Terms,
     how?: { readonly renew: boolean },
-  ): Promise<{ readonly lease: Lease; readonly lock: Lock }> {
+  ): Promise<Won> {
     checkInteger(duration);
     if (!Array.isArray(resources)) throw invalidArgument('resources', resources, 'an array of names');
     const result = await this.#locks.acquire(resources, duration, terms, how);
     if (!isWon(result)) throw this.#failed(result);
-    return { lease: result.lease, lock: this.#lockOf(result, [...resources], duration, terms) };
-  }
-
-  /** The lease of a lock that another process has acquired; undefined if it has ended. */
-  async #adopt(given: Given, terms: Terms): Promise<Lease | undefined> {
-    const result = await this.#locks.adopt(given, HANDED_MS, terms);
-    if (isWon(result)) return result.lease;
-    if (result.cause.code === 'LOCK_LOST') return undefined;
-    throw this.#failed(result);
+    return result;
   }
 
   #lockOf({ lease, attempts }: Won, resources: string[], duration: number, terms: Terms): Lock {
@@ -313,9 +302,6 @@ export class Redlock extends EventEmitter {
     return { outcomes, resources: resources.length };
   }
 }
-
-/** How long a lock of another process lives at least when it is taken over to be released. */
-const HANDED_MS = 1_000;
 
 /** The reason why a master gave no vote; undefined if it gave one, or its answer was not waited for. */
 function errorOf(vote: NodeOutcome, resources: number): Error | undefined {

@@ -52,8 +52,6 @@ const DEFAULTS: Options = Object.freeze({
   retryDelay: 200,
   retryJitter: 100,
 });
-/** How long a lock of another process lives at least when it is taken over to be released. Milliseconds. */
-const HANDED_MS = 1_000;
 
 /** No quorum. Its `cause` is the `RedlockError` of quorate, with a code and with each master's answer. */
 class LockError extends Error {
@@ -129,8 +127,9 @@ class Redlock extends EventEmitter {
   readonly #locks: FaceLocks;
 
   /** @throws Error if there is no client, or a script · RedlockError `INVALID_ARGUMENT`: a client or option of another kind */
-  constructor(clients: readonly Client[], options: Partial<Options> & Scripts = {}) {
+  constructor(clients: readonly Client[], given?: (Partial<Options> & Scripts) | null) {
     super();
+    const options = given ?? {};
     refuseScripts(options);
     const read = (name: keyof Options): number => numberOr(options[name], DEFAULTS[name]);
     this.driftFactor = read('driftFactor');
@@ -212,9 +211,8 @@ class Redlock extends EventEmitter {
    * @throws LockError: no quorum has confirmed it. It is tried again in the background until the lock has expired
    */
   unlock(lock: Lock, callback?: Callback<void>): Promise<void> {
-    const { expiration } = lock;
     lock.expiration = 0;
-    return told(this.#release(lock, expiration), callback);
+    return told(this.#release(lock), callback);
   }
 
   /** As `unlock`. */
@@ -260,7 +258,7 @@ class Redlock extends EventEmitter {
     const result =
       value === null
         ? await this.#locks.acquire(resource, ttl, terms)
-        : await this.#locks.adopt({ resources: resource, value, expiration: 0 }, ttl, terms);
+        : await this.#locks.adopt({ resources: resource, value }, ttl, terms);
     if (!isWon(result)) throw exceeded(resource, terms, result);
     const { lease, attempts } = result;
     const [expiration, left] = [
@@ -273,40 +271,26 @@ class Redlock extends EventEmitter {
   }
 
   async #extend(lock: Lock, ttl: number): Promise<Lock> {
-    const terms = this.#terms({});
-    const resource = namesOf(lock.resource);
-    const lease = this.#locks.leaseOf(lock);
-    if (lock.expiration === 0 || (lease !== undefined && lease.status !== 'held')) {
-      const why = 'because the lock has already expired';
-      throw new LockError(`Cannot extend lock on resource "${resource.join()}" ${why}.`, 0);
-    }
+    const [terms, resources] = [this.#terms({}), namesOf(lock.resource)];
     const { value, expiration } = lock;
-    const result =
-      lease === undefined
-        ? await this.#locks.adopt({ resources: resource, value, expiration }, ttl, terms)
-        : await this.#locks.extend(lease, ttl, terms);
-    if (!isWon(result)) throw exceeded(resource, terms, result);
+    const result = await this.#locks.extend(lock, { resources, value, expiration }, ttl, terms);
+    if (result === undefined) {
+      const why = 'because the lock has already expired';
+      throw new LockError(`Cannot extend lock on resource "${resources.join()}" ${why}.`, 0);
+    }
+    if (!isWon(result)) throw exceeded(resources, terms, result);
     this.#locks.keep(lock, result.lease);
     lock.expiration = this.#locks.expirationOf(result.lease, ttl, terms);
     return lock;
   }
 
-  async #release(lock: Lock, expiration: number): Promise<void> {
-    const resource = namesOf(lock.resource);
-    const message = `Unable to fully release the lock on resource "${resource.join()}".`;
-    let lease = this.#locks.leaseOf(lock);
-    if (lease === undefined) {
-      const result = await this.#locks.adopt(
-        { resources: resource, value: lock.value, expiration },
-        HANDED_MS,
-        this.#terms({}),
-      );
-      if (isWon(result)) lease = result.lease;
-      else if (result.cause.code === 'LOCK_LOST') return;
-      else throw new LockError(message, undefined, { cause: result.cause });
-    }
-    const votes = await this.#locks.release(lease);
-    if (votes !== undefined && !isByQuorum(votes)) throw new LockError(message);
+  async #release(lock: Lock): Promise<void> {
+    const resources = namesOf(lock.resource);
+    const result = await this.#locks.release(lock, { resources, value: lock.value }, this.#terms({}));
+    if (result === undefined || (!('cause' in result) && isByQuorum(result))) return;
+    const cause = 'cause' in result ? { cause: result.cause } : undefined;
+    const message = `Unable to fully release the lock on resource "${resources.join()}".`;
+    throw new LockError(message, undefined, cause);
   }
 
   #terms({ retryCount, retryDelay }: CallOptions): Terms {

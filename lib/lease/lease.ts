@@ -113,6 +113,11 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     return handleOf(this, this.#grant, isInFlight);
   }
 
+  /** Other processes may go on with it by its token alone, and give it back, as in the APIs of other packages. */
+  lend(): void {
+    this.#grant.lend();
+  }
+
   /** A lease never shows its token by accident: not in JSON, not in logs. */
   toJSON(): object {
     const { fence, resources, status, ttlMs } = this;

@@ -118,6 +118,18 @@ export class Grant extends SettledScope implements Outgrowth {
     this.setting = { ...this.setting, kind: DOWNGRADED };
   }
 
+  /**
+   * Other processes may take it over and give it back by its token alone, without a word to this one. So it never sets votes
+   * again that are gone, and what is left at its end stays.
+   */
+  lend(): void {
+    LENT.add(this);
+  }
+
+  get isLent(): boolean {
+    return LENT.has(this);
+  }
+
   /** It belongs to another process from now on. */
   giveAway(): void {
     this.#state = 'given away';
@@ -162,3 +174,5 @@ const NONE: readonly Withdrawn[] = Object.freeze([]);
 
 /** Grants that lack votes; a field would cost each of the others, too. */
 const PARTIAL = new WeakSet<Grant>();
+/** Likewise those that are lent. */
+const LENT = new WeakSet<Grant>();

@@ -81,7 +81,7 @@ export class Extension implements Withdrawn, Answers {
   ) {
     const { isPatient, nodeTimeoutMs, onEnd, onLate, ttlMs } = wanted;
     this.grant = grant;
-    this.request = extension(grant, grant.token, { ttlMs, mayCreate: true });
+    this.request = extension(grant, grant.token, { ttlMs, mayCreate: !grant.isLent });
     this.nodeTimeoutMs = nodeTimeoutMs;
     this.isPatient = isPatient;
     this.onEnd = onEnd;

@@ -64,6 +64,12 @@ export const DIFFERENCES: readonly Difference[] = [
     here: 'after a third of its duration, or before less than the threshold is left',
   },
   {
+    versions: ['4', '5'],
+    what: 'a master that has lost the lock, while it is held',
+    there: 'does not have it again',
+    here: '`using` sets it again; `extend` does not, since another process may have released it by its value',
+  },
+  {
     versions: ['5'],
     what: 'the statistics of an attempt',
     there: 'fulfil when all masters have answered',
