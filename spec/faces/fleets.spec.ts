@@ -12,12 +12,16 @@ import { Postgres, type Session } from '../fence/postgres.js';
 import { needs, partOf } from '../support/parts.js';
 import { PATIENT } from '../support/patience.js';
 import { eventually, isReady } from '../support/real.js';
-import { clientOf, face, original, type Subject, type Version } from './subject.js';
+import { type AnySettings, clientOf, face, original, type Subject, type Version } from './subject.js';
 
 const TURNS = 12;
 const TTL_MS = 60_000;
+/** How many turns each of several programs has if all have the same. */
+const SHARE = 30;
 /** Between two turns of a program. */
 const REST_MS = 25;
+
+const BRISK: AnySettings = { retryCount: 50, retryDelay: 10, retryJitter: 5 };
 
 /** Runs the routine under the lock. */
 type Program = (routine: () => Promise<void>) => Promise<void>;
@@ -49,9 +53,9 @@ async function insistently(attempt: () => Promise<void>): Promise<void> {
   }
 }
 
-function redlock(subject: Subject): Opens {
+function redlock(subject: Subject, settings: AnySettings = BRISK): Opens {
   return (clients) => {
-    const own = subject.make(clients, { retryCount: 50, retryDelay: 10, retryJitter: 5 });
+    const own = subject.make(clients, settings);
     return (routine) =>
       insistently(async () => {
         const lock = await own.acquire(['r'], TTL_MS);
@@ -141,6 +145,30 @@ describe('fleets that are half there and half here', () => {
     await Promise.all(programs.map(run));
     expect({ count, meetings }).to.deep.equal({ count: programs.length * TURNS, meetings: 0 });
   }
+
+  it('a lock that is always wanted: with the options for it, each old program gets half of its share at least', async () => {
+    const theirs = redlock(original('5'), {}); // as its users have it: ten retries, 200 ms apart
+    const ours: Opens = (own) => {
+      const sharing = { fair: false, localTurns: 0, retry: { minDelayMs: 100, maxDelayMs: 300 } };
+      const here = new Redlock(own, { ...PATIENT, ...sharing });
+      return (routine) => here.using('r', routine);
+    };
+    const programs = await Promise.all([theirs, theirs, ours, ours].map(open));
+    const turns = programs.map(() => 0);
+    const isOver = (): boolean => turns.reduce((sum, count) => sum + count, 0) >= programs.length * SHARE;
+    await Promise.all(
+      programs.map(async (program, i) => {
+        while (!isOver()) {
+          await program(async () => {
+            turns[i] = (turns[i] ?? 0) + 1;
+            await pause(20);
+          });
+          await pause(REST_MS + Math.random() * 2 * REST_MS);
+        }
+      }),
+    );
+    expect(Math.min(...turns.slice(0, 2)), `turns: ${turns.join()}`).to.be.at.least(SHARE / 2);
+  });
 
   describe('an advisory lock of PostgreSQL', () => {
     let server: Postgres | undefined;
