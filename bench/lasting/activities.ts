@@ -1,7 +1,9 @@
 /** What a load that lasts does: each kind of lock and call, with waits, ends and aborts. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redlock } from '../../lib/index.js';
+import { ExecutionError, Lock, type Redlock as Face } from '../../lib/faces/redlock.js';
 import { TimestampLock } from '../../lib/timestamp/index.js';
+import type { LockManager } from '../../lib/weblocks/index.js';
 import type { Connect, LoadClient } from './connect.js';
 import { between, chance, pick } from './draw.js';
 
@@ -9,6 +11,9 @@ import { between, chance, pick } from './draw.js';
 export interface Workplace {
   /** It lives as long as the process. */
   readonly redlock: Redlock;
+  /** The API of redlock 5 and the Web Locks API, as long as the process, too. */
+  readonly face: Face;
+  readonly locks: LockManager;
   readonly clients: readonly LoadClient[];
   readonly urls: readonly string[];
   readonly connect: Connect;
@@ -65,6 +70,8 @@ export const ACTIVITIES: readonly [Activity, ...Activity[]] = [
   { name: 'observe', weight: 2, run: observe },
   { name: 'once', weight: 3, run: ({ redlock }) => redlock.runOnce(pick(NAMES), 3_000, work, { waitMs: 0 }) },
   { name: 'timestamp', weight: 3, run: stamp },
+  { name: 'face', weight: 4, run: useFace },
+  { name: 'web lock', weight: 4, run: requestLock },
   { name: 'listeners', weight: 2, run: listen },
   { name: 'inspect', weight: 2, run: ({ redlock }) => redlock.inspect(pick(NAMES)) },
   { name: 'another instance', weight: 2, run: openAnother },
@@ -162,6 +169,27 @@ async function stamp({ clients: [first], signal }: Workplace): Promise<void> {
   if (first === undefined) return;
   const lock = new TimestampLock(first.client, { unit: 'ms', ttlMs: TTL_MS });
   await lock.using('lasting:stamp', { waitMs: WAIT_MS, signal }, work);
+}
+
+/** Waits for what others of the face have, extends it, and gives it back: at times by its value alone, as another process would. */
+async function useFace({ face }: Workplace): Promise<void> {
+  try {
+    const lock = await face.acquire([`lasting:${pick(NAMES)}`], TTL_MS, { retryCount: 5 });
+    await work();
+    const { resources, value, expiration } = await lock.extend(TTL_MS);
+    await new Lock(face, resources, value, [], expiration).release();
+  } catch (error) {
+    throw error instanceof ExecutionError ? error.cause : error;
+  }
+}
+
+async function requestLock({ locks }: Workplace): Promise<void> {
+  const mode = chance(0.5) ? 'shared' : 'exclusive';
+  await locks
+    .request(pick(NAMES), { mode, signal: AbortSignal.timeout(WAIT_MS) }, work)
+    .catch((error: unknown) => {
+      if (!(error instanceof DOMException)) throw error; // its time was over
+    });
 }
 
 async function listen({ redlock }: Workplace): Promise<void> {

@@ -1,7 +1,9 @@
 /** One process's mixed load on one long-lived instance: lanes that draw one activity after another, a job, and what is counted. */
 import { type EventEmitter, getEventListeners, setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Redlock as Face } from '../../lib/faces/redlock.js';
 import { type Job, Redlock, RedlockError } from '../../lib/index.js';
+import { LockManager } from '../../lib/weblocks/index.js';
 import { type Activity, ACTIVITIES, type Workplace } from './activities.js';
 import type { Connect, LoadClient } from './connect.js';
 import { between } from './draw.js';
@@ -27,6 +29,8 @@ const EXPECTED: ReadonlySet<string> = new Set([
 
 export class Load implements Workplace {
   readonly redlock: Redlock;
+  readonly locks: LockManager;
+  readonly face: Face;
   readonly clients: readonly LoadClient[];
   readonly urls: readonly string[];
   readonly connect: Connect;
@@ -47,6 +51,8 @@ export class Load implements Workplace {
     this.signal = this.#ending.signal;
     setMaxListeners(0, this.signal); // one for each call that is under way
     this.redlock = this.open(this.clients);
+    this.locks = new LockManager(this.redlock, { ttlMs: LONGEST_TTL_MS });
+    this.face = new Face(this.clients.map(({ client }) => client));
     process.on('unhandledRejection', (error) => this.trouble(`unhandled rejection: ${String(error)}`));
     process.on('uncaughtException', (error) => this.trouble(`uncaught exception: ${String(error)}`));
   }
@@ -92,6 +98,7 @@ export class Load implements Workplace {
   /** Nothing is left that would keep the process alive. */
   async end(): Promise<void> {
     await this.redlock.close();
+    await this.face.quit();
     this.#ending.abort();
     for (const client of this.clients) client.disconnect();
   }
