@@ -16,6 +16,7 @@ import { measureAll } from './run.js';
 const OTHERS: Readonly<Record<string, () => Promise<unknown>>> = {
   '--against': () => import('./against/main.js'),
   '--readers': () => import('./readers.js'),
+  '--shares': () => import('./shares.js'),
   '--scripts': () => import('./scripts/main.js'),
   '--waiters': () => import('./waiters.js'),
 };

@@ -41,7 +41,8 @@ export const USAGE = `npm run bench -- [--quick | --smoke | --lasting] [options]
 npm run bench -- --against COMMIT [usual|shared|crowd] [ROUNDS]    is it slower since that commit?
 npm run bench -- --readers [COUNT]            so many readers wait behind a writer (default: 10000)
 npm run bench -- --waiters [COUNT]            so many calls of one instance wait for one lock (default: 100000)
-npm run bench -- --scripts COMMIT [ROUNDS]    … and its scripts, on a master?`;
+npm run bench -- --scripts COMMIT [ROUNDS]    … and its scripts, on a master?
+npm run bench -- --shares [ROUNDS]            turns of redlock 5 in a fleet that is half quorate's (default: 3)`;
 
 /** @returns undefined where help was asked for. @throws Error that says what is wrong with the arguments */
 export function parseOptions(args: readonly string[]): BenchOptions | undefined {

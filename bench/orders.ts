@@ -63,6 +63,8 @@ export interface MinglingAsked extends Pick<ContentionAsked, 'holdMs' | 'fromMs'
   readonly prefix: string;
   readonly lanes: number;
   readonly names: number;
+  /** How long a lane pauses after each turn on average, in ms: by up to a half more or less. @default 0 */
+  readonly restMs?: number;
 }
 
 export interface Mingled {

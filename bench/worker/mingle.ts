@@ -37,6 +37,7 @@ async function lane(session: Session, asked: MinglingAsked, tally: Tally, index:
       }
       await pause(asked.holdMs);
       await session.release(held);
+      if (asked.restMs !== undefined) await pause(asked.restMs * (0.5 + Math.random()));
     } catch (error) {
       tally.failures++;
       tally.failure ??= String(error);

@@ -1,6 +1,7 @@
 /** The terms of one acquisition, and what all acquisitions share. */
 import type { QueueParts } from '../queue/terms.js';
 import type { Admission, Waiters } from './admission.js';
+import type { ForeignClients } from './foreign-clients.js';
 import type { LocalLines } from './local-lines.js';
 import type { RecentContention } from '../queue/recent-contention.js';
 import type { ClockReadings } from '../quorum/clock-readings.js';
@@ -18,6 +19,7 @@ export interface CoordinatorParts extends QueueParts {
   readonly admission: Admission;
   readonly waiters: Waiters;
   readonly local: LocalLines;
+  readonly foreign: ForeignClients;
 }
 
 /**

@@ -22,7 +22,7 @@ import { LocalHead } from './local-lines.js';
 import { isGreedy, MutePlace } from '../queue/mute-place.js';
 import { Queue } from '../queue/queue.js';
 import type { Departure } from '../queue/terms.js';
-import { Grant } from '../quorum/grant.js';
+import { Grant, grantOf } from '../quorum/grant.js';
 import { askHomeMasterFirst } from './home-master.js';
 import type { Node } from '../node/node.js';
 import { nodeTimeoutOf, shareOf } from '../protocol/node-timeout.js';
@@ -32,7 +32,7 @@ import { canQueue, AttemptHistory, shallQueue, TRY_AFTER_MS } from './attempt-hi
 import { Backoff } from '../quorum/backoff.js';
 import { Round, type RoundObserver } from '../quorum/round.js';
 import { owe } from '../quorum/repairs.js';
-import { isPlain, withSlots } from '../protocol/scope.js';
+import { isPlain } from '../protocol/scope.js';
 import { alignRest } from '../quorum/permit-agreement.js';
 import { LONGEST_LIFE_MS } from '../queue/queue-place.js';
 import { reviseRefusals, undoingOf } from './undoing.js';
@@ -41,9 +41,9 @@ import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js'
 
 /**
  * Why an attempt has no grant. `unasked`: the wait in the queue ended before a quorum of masters could be asked for a place, so
- * nothing is known of the lock itself.
+ * nothing is known of the lock itself. `behind`: none is made yet, since others of this instance poll for the lock.
  */
-type Miss = 'refused' | 'unasked';
+type Miss = 'refused' | 'unasked' | 'behind';
 
 /** Called when an attempt ends: with its grant, or with a promise that resolves when it has been undone. */
 type OnAttemptEnd = (end: Grant | Promise<Miss>) => void;
@@ -98,10 +98,12 @@ export class Acquisition extends LocalHead implements RoundObserver {
    * @param queuesAtOnce  whether the first attempt waits in the queue
    */
   run(queuesAtOnce = this.#shallQueue()): Promise<Grant> {
+    const mustPause = this.#terms.fair && this.#parts.foreign.havePollers(this.key);
     return new Promise((resolve) => {
       this.#throwIfCancelled();
       this.#cancellation.listen(this.#endWait);
       if (queuesAtOnce && this.#mayWait()) return resolve(this.#goOn(this.#attemptQueued(), true));
+      if (mustPause && this.#mayWait()) return resolve(this.#goOn(Promise.resolve('behind'), false));
       this.#attempt((end) => {
         if (!(end instanceof Grant)) return resolve(this.#goOn(end, false));
         this.#noteContention(false);
@@ -113,6 +115,7 @@ export class Acquisition extends LocalHead implements RoundObserver {
 
   /** Repeats attempts until one is granted or the call fails. @param first  the attempt that is under way */
   async #goOn(first: Promise<Grant | Miss>, isFirstQueued: boolean): Promise<Grant> {
+    const backoff = this.#backoff;
     let attempt = first;
     let isQueued = isFirstQueued;
     try {
@@ -124,10 +127,11 @@ export class Acquisition extends LocalHead implements RoundObserver {
         if (last !== undefined && isHopeless(last.failure, last)) throw this.#met.error(this.#context);
         if (!this.#mayWait()) throw unwaitedError(this.#met.error(this.#context), this.#parts.waiters.count);
         const isTry = this.#queuesNext(isQueued) && this.#met.triesAgain();
-        if (end === 'unasked') this.#backoff.begin('last');
-        else if (isTry) await this.#backoff.pause(TRY_AFTER_MS);
-        else if (this.#queuesNext(isQueued)) this.#backoff.begin('next');
-        else if (!(await this.#backoff.next(this.#met.freeInMs))) throw this.#met.error(this.#context);
+        if (end === 'unasked') backoff.begin('last');
+        else if (end === 'behind') await this.#met.pause(this, backoff);
+        else if (isTry) await backoff.pause(TRY_AFTER_MS);
+        else if (this.#queuesNext(isQueued)) backoff.begin('next');
+        else if (!(await this.#met.next(this, backoff))) throw this.#met.error(this.#context);
         this.#throwIfCancelled();
         isQueued = !isTry && this.#shallQueue();
         attempt = isQueued ? this.#attemptQueued() : new Promise((resolve) => this.#attempt(resolve));
@@ -135,6 +139,7 @@ export class Acquisition extends LocalHead implements RoundObserver {
     } finally {
       this.#mutePlace?.leave();
       this.#leaveWaiters();
+      this.#parts.foreign.left(this);
       this.gaveUp();
     }
   }
@@ -260,20 +265,16 @@ export class Acquisition extends LocalHead implements RoundObserver {
 
   /** The grant, if a quorum said yes in time. Validity is checked here, after the last await. */
   #accept({ isAdmitted, round }: Claim, timer: Timer): Grant | undefined {
-    const { admission, clock, driftFactor, nodes } = this.#parts;
+    const [{ admission, clock, driftFactor, nodes }, { scope, ttlMs }] = [this.#parts, this.#terms];
     // cancelled after its quorum said yes: a moment later the call would have had its grant, and no caller sees the difference
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
-    const { scope, token } = round.request;
-    const untilMs = validUntilMs(round.sentAtMs, this.#terms.ttlMs, driftFactor);
+    const untilMs = validUntilMs(round.sentAtMs, ttlMs, driftFactor);
     const nowMs = clock.recent();
     if (untilMs <= nowMs) return undefined;
     const sentTo = this.#queue?.isSpread === true ? nodes : round.sentTo;
-    const grant = new Grant(withSlots(scope, round.slots), token, round.fence, sentTo);
+    const grant = grantOf(round, scope, sentTo, untilMs);
     alignRest(nodes, round, scope);
-    grant.prolong(untilMs);
     this.#keep(grant, nowMs);
-    round.became(grant);
-    if (!round.isAnswered) grant.opened(round);
     if (this.#queue?.isSpread === true) grant.cameFrom('queue');
     this.#queue?.granted(grant);
     this.#terms.observer?.granted(this.#backoff.attempts, round, round.fence);
@@ -354,7 +355,8 @@ export class Acquisition extends LocalHead implements RoundObserver {
   #noteContention(wasHeld: boolean): void {
     if (this.#hasNoted || this.#backoff.attempts > 1) return;
     this.#hasNoted = true;
-    this.#parts.contention.note(this.key, wasHeld, this.#terms.fair);
+    const isAgain = this.#parts.contention.note(this.key, wasHeld, this.#terms.fair);
+    if (isAgain && this.#terms.scope.kind.name === 'mutex') this.#parts.foreign.share(this.key);
   }
 
   /** Created on first use: most acquisitions are granted at once. */
@@ -368,8 +370,7 @@ export class Acquisition extends LocalHead implements RoundObserver {
 
   /** Whether the next attempt waits in the queue, and starts at once. @param wasQueued  whether this one did */
   #queuesNext(wasQueued: boolean): boolean {
-    if (this.#backoff.leftMs <= 0) return false;
-    return !wasQueued && this.#shallQueue();
+    return !wasQueued && this.#backoff.leftMs > 0 && this.#shallQueue();
   }
 
   /** How long a master may keep what this acquisition sent; a place in a queue may outlive a vote. */

@@ -14,6 +14,7 @@ import { type Outcome, quorumOf, unknown } from '../protocol/quorum.js';
 import type { Backoff } from '../quorum/backoff.js';
 import type { Departure } from '../queue/terms.js';
 import type { Round } from '../quorum/round.js';
+import type { Poller } from './foreign-clients.js';
 import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js';
 
 /** After this many refusals in a row by the home master, all are asked again: its vote may be an orphan. */
@@ -39,9 +40,10 @@ export function shallQueue(
   backoff: Backoff,
   history: AttemptHistory | undefined,
 ): boolean {
-  const { contention, nodes, subscriptions } = parts;
+  const { contention, foreign, nodes, subscriptions } = parts;
   // the last attempt has no time to wait in: in the queue it would end before it begins
   if (!terms.fair || history?.isForeignClient === true || backoff.isLast) return false;
+  if (foreign.areAbout(terms.scope.keys)) return false;
   if (history?.isContended === true) return canQueue(parts, terms);
   if (backoff.attempts > 1 || !contention.isLikely(terms.scope.keys[0] ?? '')) return false;
   return subscriptions.isOpenAt(quorumOf(nodes.length)); // otherwise trying is quicker, in case the lock is free by now
@@ -75,10 +77,24 @@ export class AttemptHistory {
   }
 
   /** The time after which the lock should be free, or another try is due. */
-  get freeInMs(): number {
+  get #freeInMs(): number {
     const looksOften =
       this.isForeignClient && this.#terms.fair && this.#terms.minDelayMs < FOREIGN_CLIENT_POLL_MS;
     return looksOften ? Math.min(this.#shortestMs, FOREIGN_CLIENT_POLL_MS) : this.#shortestMs;
+  }
+
+  /** Waits for the next attempt. @returns whether there is one */
+  next(poller: Poller, backoff: Backoff): Promise<boolean> {
+    const { foreign } = this.#parts;
+    if (!this.#terms.fair || !foreign.areAbout(this.#terms.scope.keys)) return backoff.next(this.#freeInMs);
+    foreign.polls(poller);
+    return backoff.nextAtPace(FOREIGN_CLIENT_POLL_MS, this.#shortestMs);
+  }
+
+  /** Waits before the first attempt, so that it does not pass others of this instance that poll. */
+  async pause(poller: Poller, backoff: Backoff): Promise<void> {
+    this.#parts.foreign.polls(poller);
+    if (await backoff.nextAtPace(FOREIGN_CLIENT_POLL_MS)) backoff.attempts--; // none was made
   }
 
   /** The master to ask before the others: where contenders meet on one master, a refusal costs one command. */
@@ -89,7 +105,7 @@ export class AttemptHistory {
 
   /** The acquisition left the queue without a claim. @param seen  what the withdrawal saw, if that was awaited */
   leftQueue(departure: Departure, seen: readonly (Outcome | undefined)[] | undefined): void {
-    this.isForeignClient = departure.isForeignClient;
+    this.#isForeign(departure.isForeignClient);
     this.isContended = departure.isForeignClient;
     const standing = departure.standing(seen);
     if (standing?.isOfLock === true) this.lastFull = standing;
@@ -118,7 +134,7 @@ export class AttemptHistory {
       (ms, { remainingMs }) => Math.min(ms, remainingMs ?? Infinity),
       Infinity,
     );
-    this.isForeignClient = refusals.some(({ isForeignClient }) => isForeignClient);
+    this.#isForeign(refusals.some(({ isForeignClient }) => isForeignClient));
     if (isFull) {
       this.lastFull = { outcomes, failure: failureOf(decision) };
       this.isContended = decision === 'held';
@@ -128,5 +144,12 @@ export class AttemptHistory {
     } else {
       this.isContended = false; // the home master is silent or gone: ask all, and another master first next time
     }
+  }
+
+  /** Of several resources, it is not known which one was refused for that. */
+  #isForeign(isForeignClient: boolean): void {
+    this.isForeignClient = isForeignClient;
+    const [key, ...more] = this.#terms.scope.keys;
+    if (isForeignClient && key !== undefined && more.length === 0) this.#parts.foreign.found(key);
   }
 }

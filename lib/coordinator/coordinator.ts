@@ -12,7 +12,8 @@ import type { Timer } from '../runtime/clock.js';
 import { ClockReadings } from '../quorum/clock-readings.js';
 import { MasterClocks } from '../quorum/master-clocks.js';
 import type { Grant } from '../quorum/grant.js';
-import { Node, type Sink } from '../node/node.js';
+import { Node } from '../node/node.js';
+import { IGNORED_ANSWER } from '../node/sink.js';
 import { Pace } from '../node/pace.js';
 import { nodeTimeoutOf, type Patience } from '../protocol/node-timeout.js';
 import { quorumOf } from '../protocol/quorum.js';
@@ -25,6 +26,7 @@ import { Subscriptions } from '../queue/subscriptions.js';
 import { type SurveyAnswer, survey, type SurveyHooks } from '../quorum/survey.js';
 import type { Environment } from '../redis/environment.js';
 import type { InstanceTerms } from '../protocol/terms.js';
+import { ForeignClients } from './foreign-clients.js';
 import { type LocalInspection, LocalLines } from './local-lines.js';
 import { acquire } from './local-wait.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
@@ -35,13 +37,6 @@ import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js'
 
 /** An extension may arrive this much later than its lease was given away, in ms. */
 const LATE_EXTENSION_MS = 10_000;
-/** A sink for answers that nobody waits for. */
-const UNHEARD: Sink = Object.freeze({
-  isWanted: true,
-  onSent: () => undefined,
-  onReply: () => undefined,
-  onFailure: () => undefined,
-});
 /** A push about a vote may come this much later than the vote, in ms. */
 const LATE_PUSH_MS = 2_000;
 
@@ -86,9 +81,12 @@ export class Coordinator {
     this.nodes = transports.map((transport, i) => new Node(transport, i, clock, turn, pace));
     const clocks = new MasterClocks(transports.length, clock, wall);
     const readings = new ClockReadings(this.nodes, clocks, clock);
+    const nodesByName = [...this.nodes].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const local = new LocalLines({ clock, timers });
+    const foreign = new ForeignClients(this.nodes, nodesByName, clock, (key) => local.dissolve(key));
     this.#parts = {
       nodes: this.nodes,
-      nodesByName: [...this.nodes].sort((a, b) => (a.name < b.name ? -1 : 1)),
+      nodesByName,
       clock,
       timers,
       random,
@@ -99,7 +97,8 @@ export class Coordinator {
       contention: new RecentContention(clock),
       admission: new Admission(clock),
       waiters: new Waiters(maxWaiters),
-      local: new LocalLines({ clock, timers }),
+      local,
+      foreign,
       driftFactor,
     };
     this.#extensions = new Extensions(this.#parts);
@@ -214,7 +213,9 @@ export class Coordinator {
   /** Whether somebody may wait in the queue: then the lock is handed over directly, and no trace of the grant's own wait is left. */
   #mayHaveQueue(grant: Grant): boolean {
     if (this.nodes.some(({ isCluster }) => isCluster)) return false;
-    return grant.origin !== 'asked' || grant.keys.some((key) => this.#parts.contention.mayHaveQueue(key));
+    const { contention, foreign } = this.#parts;
+    if (grant.origin !== 'asked') return true;
+    return !foreign.areAbout(grant.keys) && grant.keys.some((key) => contention.mayHaveQueue(key));
   }
 
   /** Its votes are given back, or belong to another process: a push about one is of no use. */
@@ -267,7 +268,7 @@ export class Coordinator {
     if (taken === undefined || !isOurs(token)) return;
     const leftMs = expiredByMs - this.#parts.clock.earliest();
     const request = taking(taken, [token], Math.max(leftMs, LATE_EXTENSION_MS));
-    for (const node of this.nodes) node.send({ request, sink: UNHEARD });
+    for (const node of this.nodes) node.send({ request, sink: IGNORED_ANSWER });
   }
 
   /**

@@ -40,6 +40,8 @@ export interface LocalWaiter extends Linked<LocalWaiter> {
   onTurn(grant: Grant): void;
   /** It is the head from here on. */
   onHead(): void;
+  /** There is no line any more: it asks the masters for itself. */
+  onAlone(): void;
 }
 
 /** An acquisition that asks the masters: for its instance, if it is the head. */
@@ -150,6 +152,14 @@ export class LocalLine {
     return next;
   }
 
+  /** Those who wait in it ask the masters from here on, each for itself. */
+  dissolve(): void {
+    for (let waiter = this.#waiters.oldest; waiter !== undefined; waiter = this.#waiters.oldest) {
+      this.#waiters.delete(waiter);
+      waiter.onAlone();
+    }
+  }
+
   #goesOn(grant: Grant, { localTurns, ttlMs }: LocalWaiter): boolean {
     const { clock } = this.#lines.runtime;
     if (!grant.isHeld || grant.turn + 1 >= localTurns) return false;
@@ -239,6 +249,12 @@ export class LocalLines {
     const found = this.#lines.get(key);
     const isLine = found instanceof LocalLine;
     return { waiting: isLine ? found.size : 0, turn: this.#validGrantAt(key)?.turn };
+  }
+
+  /** Those who wait in the line of a lock, if any, ask the masters from here on. */
+  dissolve(key: string): void {
+    const found = this.#lines.get(key);
+    if (found instanceof LocalLine) found.dissolve();
   }
 
   /** The head has the lock. */

@@ -17,8 +17,8 @@ export function acquire(
   cancellation: Cancellation,
 ): Promise<Grant> {
   const { localTurns, resources, scope, waitMs } = terms;
-  const [[key = ''], { local }] = [scope.keys, parts];
-  if (localTurns === 0 || cancellation.cancelled !== undefined)
+  const [[key = ''], { foreign, local }] = [scope.keys, parts];
+  if (localTurns === 0 || cancellation.cancelled !== undefined || foreign.areAbout(scope.keys))
     return new Acquisition(parts, terms, cancellation).run();
   if (waitMs === 0 && local.holds(key))
     return Promise.reject(localError('held', { resources, attempts: 0, elapsedMs: 0 }));
@@ -88,9 +88,17 @@ class LocalWait implements LocalWaiter {
   }
 
   onHead(): void {
-    const head = new Acquisition(this.#parts, this.#terms, this.#cancellation, this.#joinedAtMs);
+    const head = this.#acquisition();
     head.heads(this.#line);
     this.#over()?.resolve(head.run(this.looksAtOnce));
+  }
+
+  onAlone(): void {
+    this.#over()?.resolve(this.#acquisition().run());
+  }
+
+  #acquisition(): Acquisition {
+    return new Acquisition(this.#parts, this.#terms, this.#cancellation, this.#joinedAtMs);
   }
 
   /** The time is up, or the call was cancelled; no effect once its wait is over, as in the turn in which it got the lock. */

@@ -38,6 +38,11 @@ export function recordKey(key: string): string {
   return besideOf(key, 'record');
 }
 
+/** Exists if clients of other libraries, too, have wanted the lock lately. */
+export function foreignKey(key: string): string {
+  return besideOf(key, 'foreign');
+}
+
 /** A key with a hash tag of its own keeps it, under another marker, so that names for `x` and `{x}` never coincide. */
 function besideOf(key: string, what: string): string {
   return hashTag(key) === key ? `quorate:${what}:{${key}}` : `quorate:tagged:${what}:${key}`;

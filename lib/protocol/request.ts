@@ -355,6 +355,11 @@ export function inspection(key: string): Request {
   return lone(INSPECT, barely([key, queueKey(key), looksKey(key)]), '', []);
 }
 
+/** A command without a script, whose reply is read as it comes. */
+export function plain(sent: Command): Request {
+  return new Request({ ...READING_CLOCK, alone: () => sent }, barely([]), '', NO_TERMS);
+}
+
 /** Reads a master's clock. */
 export function clockReading(): Request {
   return new Request(READING_CLOCK, barely([]), '', NO_TERMS);

@@ -53,19 +53,20 @@ export class RecentContention {
    * An acquisition has asked for the lock.
    * @param wasHeld  others held it, or waited for it
    * @param mayQueue  whether this acquisition may queue
+   * @returns whether others held it, now and before
    */
-  note(key: string, wasHeld: boolean, mayQueue: boolean): void {
+  note(key: string, wasHeld: boolean, mayQueue: boolean): boolean {
     const before = this.#estimates.size === 0 ? undefined : this.#estimates.get(key);
-    if (before === undefined && !wasHeld) return;
+    if (before === undefined && !wasHeld) return false;
     const atMs = this.#clock.earliest();
     const share = before === undefined ? 0 : this.#shareAt(atMs, before);
     const next = share + ((wasHeld ? 1 : 0) - share) * GAIN;
     this.#estimates.delete(key);
-    if (next < LEAST) return;
+    if (next < LEAST) return false;
     this.#estimates.set(key, { share: next, atMs, mayQueue: mayQueue || before?.mayQueue === true });
-    if (this.#estimates.size <= MAX_LOCKS) return;
-    const [oldest] = this.#estimates.keys();
+    const [oldest] = this.#estimates.size > MAX_LOCKS ? this.#estimates.keys() : [];
     if (oldest !== undefined) this.#estimates.delete(oldest);
+    return wasHeld && before !== undefined;
   }
 
   #shareOf(key: string): number {

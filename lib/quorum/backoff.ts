@@ -9,6 +9,9 @@ import type { CallTerms } from '../protocol/terms.js';
 /** How long a call keeps trying, and the bounds of its delays. */
 type Retries = Pick<CallTerms, 'waitMs' | 'minDelayMs' | 'maxDelayMs'>;
 
+/** The shortest pause at a steady pace, as a part of the longest one. */
+const STEADY = 1 / 3;
+
 export class Backoff {
   readonly #runtime: Runtime;
   readonly #retries: Retries;
@@ -66,13 +69,25 @@ export class Backoff {
    *
    * @param freeInMs  the lock should be free by then: there is no use in waiting longer
    */
-  async next(freeInMs = Infinity): Promise<boolean> {
-    const { random } = this.#runtime;
+  next(freeInMs = Infinity): Promise<boolean> {
     const { minDelayMs, maxDelayMs } = this.#retries;
+    const mostMs = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(this.attempts, 30));
+    return this.#next(minDelayMs, mostMs, freeInMs);
+  }
+
+  /** The same, but at a steady pace: not longer each time. @param paceMs  the longest pause, unless the caller wants longer ones */
+  nextAtPace(paceMs: number, freeInMs = Infinity): Promise<boolean> {
+    const { minDelayMs, maxDelayMs } = this.#retries;
+    if (minDelayMs >= paceMs) return this.next(freeInMs);
+    const mostMs = Math.min(maxDelayMs, paceMs);
+    return this.#next(Math.max(minDelayMs, mostMs * STEADY), mostMs, freeInMs);
+  }
+
+  async #next(leastMs: number, mostMs: number, freeInMs: number): Promise<boolean> {
+    const { random } = this.#runtime;
     if (this.isLast || this.leftMs <= 0) return false;
-    const ceilingMs = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(this.attempts, 30));
-    const drawnMs = minDelayMs + random.fraction() * (ceilingMs - minDelayMs);
-    const freeMs = freeInMs + 1 + random.fraction() * minDelayMs;
+    const drawnMs = leastMs + random.fraction() * (mostMs - leastMs);
+    const freeMs = freeInMs + 1 + random.fraction() * this.#retries.minDelayMs;
     await this.#sleep(Math.min(drawnMs, freeMs));
     return true;
   }

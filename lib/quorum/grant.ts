@@ -6,8 +6,8 @@
  * its instants are whole numbers.
  */
 import type { Node, Withdrawn } from '../node/node.js';
-import type { Outgrowth } from './round.js';
-import { DOWNGRADED, type Scope, SettledScope, settingOf } from '../protocol/scope.js';
+import type { Outgrowth, Round } from './round.js';
+import { DOWNGRADED, type Scope, SettledScope, settingOf, withSlots } from '../protocol/scope.js';
 
 /** `kept` while its only holder is here. */
 type GrantState = 'kept' | 'given away' | 'ended';
@@ -176,3 +176,12 @@ const NONE: readonly Withdrawn[] = Object.freeze([]);
 const PARTIAL = new WeakSet<Grant>();
 /** Likewise those that are lent. */
 const LENT = new WeakSet<Grant>();
+
+/** The grant of a round that a quorum said yes to. @param scope  what was asked for @param sentTo  the masters that may have a vote */
+export function grantOf(round: Round, scope: Scope, sentTo: readonly Node[], untilMs: number): Grant {
+  const grant = new Grant(withSlots(scope, round.slots), round.request.token, round.fence, sentTo);
+  grant.prolong(untilMs);
+  round.became(grant);
+  if (!round.isAnswered) grant.opened(round);
+  return grant;
+}

@@ -56,8 +56,8 @@ export const VOTES: readonly Mistake[] = [
     patches: [
       {
         in: 'Acquisition.#accept',
-        find: 'const untilMs = validUntilMs(round.sentAtMs, this.#terms.ttlMs, driftFactor)',
-        replace: 'const untilMs = validUntilMs(clock.now(), this.#terms.ttlMs, driftFactor)',
+        find: 'const untilMs = validUntilMs(round.sentAtMs, ttlMs, driftFactor)',
+        replace: 'const untilMs = validUntilMs(clock.now(), ttlMs, driftFactor)',
       },
     ],
     noticedBy: {
@@ -73,8 +73,8 @@ export const VOTES: readonly Mistake[] = [
       { in: 'Acquisition.#accept', find: 'if (untilMs <= nowMs) return undefined;', replace: '' },
       {
         in: 'Acquisition.#accept',
-        find: '(untilMs)',
-        replace: '(Math.max(untilMs, nowMs + this.#terms.ttlMs / 2))',
+        find: 'sentTo, untilMs)',
+        replace: 'sentTo, Math.max(untilMs, nowMs + ttlMs / 2))',
       },
     ],
     noticedBy: {
