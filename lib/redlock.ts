@@ -259,6 +259,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    *   `CLOSED`, `INVALID_ARGUMENT`
    */
   async adopt(handle: LeaseHandle, options: AdoptOptions = NO_OPTIONS): Promise<Lease> {
+    refuseSurplus('adopt', arguments.length, 2);
     return this.#adopt(handle, options);
   }
 
@@ -292,6 +293,7 @@ export class Redlock extends Emitter<RedlockEvents> {
   mutex(name: string, options?: PlainMutexOptions): Mutex;
   mutex(name: string, options?: MutexOptions): AnyMutex;
   mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex | ReentrantMutex {
+    refuseSurplus('mutex', arguments.length, 2);
     const mutex = mutexOf(this.#source, this.#keys.one(name), options);
     return options.reentrant === true ? reentrantOf(mutex, this.#reentrance) : mutex;
   }
@@ -307,6 +309,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   readWriteLock(name: string): ReadWriteLock {
+    refuseSurplus('readWriteLock', arguments.length, 1);
     return readWriteLockOf(this.#source, this.#keys.one(name));
   }
 
@@ -324,6 +327,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   semaphore(name: string, permits: number): Semaphore {
+    refuseSurplus('semaphore', arguments.length, 2);
     return semaphoreOf(this.#source, this.#keys.one(name), permits);
   }
 
@@ -339,6 +343,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   election(name: string, options: ElectionOptions = NO_OPTIONS): Election {
+    refuseSurplus('election', arguments.length, 2);
     return electionOf(this.#source, this.#seenLeaders, this.#keys.one(name), options);
   }
 
@@ -355,6 +360,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * ```
    */
   async job<T>(name: string, options: JobOptions, routine: JobRoutine<T>): Promise<Job<T>> {
+    refuseSurplus('job', arguments.length, 3);
     return jobOf(this.#source, this.#keys.one(name), options, routine);
   }
 
@@ -378,6 +384,7 @@ export class Redlock extends Emitter<RedlockEvents> {
     routine: JobRoutine<T>,
     options: RunOnceOptions = NO_OPTIONS,
   ): Promise<JobResult<T>> {
+    refuseSurplus('runOnce', arguments.length, 4);
     return runOnceOf(this.#source, this.#keys.one(name), forMs, routine, options);
   }
 
@@ -387,6 +394,7 @@ export class Redlock extends Emitter<RedlockEvents> {
    * @throws RedlockError `CLOSED`, `INVALID_ARGUMENT`
    */
   async inspect(resource: string): Promise<Inspection> {
+    refuseSurplus('inspect', arguments.length, 1);
     return this.#source.inspect(this.#keys.one(resource));
   }
 

@@ -3,6 +3,7 @@
  *
  *   npm run release                    publishes
  *   npm run release -- --dry-run       shows what would be published
+ *   npm run release -- --tarball       checks the package, and leaves its tarball here: to install it without a registry
  *   node scripts/release.mjs --check   only looks whether it may be
  */
 import { spawnSync } from 'node:child_process';
@@ -11,7 +12,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
-const FLAGS = ['--check', '--dry-run'];
+const FLAGS = ['--check', '--dry-run', '--tarball'];
 /** .ci/run writes it at its end: the commit that passed. */
 const CHECKED = 'output/checked-commit';
 
@@ -87,6 +88,7 @@ function main(flags) {
     process.stderr.write(`release: unknown: ${unknown.join(' ')}; known: ${FLAGS.join(' ')}\n`);
     return 1;
   }
+  if (flags.includes('--tarball')) return npm('run', 'check', '--', 'package') || npm('pack');
   const manifest = JSON.parse(read('package.json'));
   const name = `${manifest.name} ${manifest.version}`;
   const reasons = reasonsAgainst(manifest);

@@ -40,20 +40,25 @@ describe('from other libraries', () => {
   });
 
   it('arguments that no call takes are refused, and nothing is sent', async () => {
-    type Loose = Readonly<
-      Record<'acquire' | 'tryAcquire' | 'using', (...given: unknown[]) => Promise<unknown>>
-    >;
-    const loose = redlock as unknown as Loose;
-    const calls = [
-      () => loose.acquire('r', {}, { retryCount: 3 }),
-      () => loose.tryAcquire('r', {}, 1),
-      () => loose.using('r', {}, async () => 1, {}),
-    ];
-    for (const call of calls) {
-      const error: unknown = await call().catch((thrown: unknown) => thrown);
-      expect(error)
-        .to.have.property('message')
-        .that.matches(/^\w+ takes [23] arguments; got [34]\.$/);
+    const loose = redlock as unknown as Readonly<Record<string, (...given: unknown[]) => unknown>>;
+    const routine = async (): Promise<number> => 1;
+    const calls: Readonly<Record<string, readonly unknown[]>> = {
+      acquire: ['r', {}, { retryCount: 3 }],
+      tryAcquire: ['r', {}, 1],
+      using: ['r', {}, routine, {}],
+      adopt: [{}, {}, {}],
+      mutex: ['r', {}, {}],
+      readWriteLock: ['r', { fair: false }],
+      semaphore: ['r', 3, { fair: false }],
+      election: ['r', {}, {}],
+      job: ['r', { every: 60_000 }, routine, {}],
+      runOnce: ['r', 1_000, routine, {}, {}],
+      inspect: ['r', {}],
+    };
+    for (const [name, given] of Object.entries(calls)) {
+      const error: unknown = await (async () => loose[name]?.(...given))().catch((thrown: unknown) => thrown);
+      const most = given.length === 2 ? 'one argument' : `${given.length - 1} arguments`;
+      expect(error).to.have.property('message').that.equals(`${name} takes ${most}; got ${given.length}.`);
     }
     const Loosely = Redlock as unknown as new (...given: unknown[]) => unknown;
     expect(() => new Loosely([], {}, { acquireScript: String })).to.throw(

@@ -119,6 +119,13 @@ describe('scripts/release.mjs', () => {
     expect(checkout.asked).to.deep.equal(['pack --dry-run']);
   });
 
+  it('--tarball checks the package and packs it, also where it may not be published', () => {
+    const { bugs: _, ...unready } = READY;
+    checkout.write('package.json', JSON.stringify(unready));
+    expect(checkout.release('--tarball').status).to.equal(0);
+    expect(checkout.asked).to.deep.equal(['run check -- package', 'pack']);
+  });
+
   it('--check looks, and calls npm for nothing', () => {
     expect(checkout.release('--check').status).to.equal(0);
     expect(checkout.asked).to.deep.equal([]);
