@@ -76,6 +76,7 @@ export type {
   AcquiredBy,
   AcquiredEvent,
   ClosedEvent,
+  ContendedEvent,
   LockKind,
   LostEvent,
   NodeDownEvent,
@@ -90,6 +91,7 @@ export type {
 export type { AcquireMessage, ExtendMessage, LeadMessage, ReleaseMessage } from './telemetry/channels.js';
 export type { Listenable, Listener } from './runtime/listenable.js';
 export type { Master } from './redis/masters.js';
+export type { HeldBy, InstanceInfo, Waiter } from './runtime/instance-info.js';
 export type { ClientName } from './redis/loading.js';
 export type { ConnectOptions } from './connect-options.js';
 export type { RedisClient } from './redis/client.js';

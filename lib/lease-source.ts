@@ -10,9 +10,10 @@ import { closedError, RedlockError } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
 import { HeldLeases } from './lease/held-leases.js';
 import type { Coordination, NoteKind } from './lease/coordination.js';
-import { type Inspection, readInspection } from './lease/inspection.js';
+import { type Inspection, readInspection, tokensIn } from './lease/inspection.js';
 import { Notes } from './lease/notes.js';
-import { readShared, type SharedInspection } from './lease/shared-inspection.js';
+import { People } from './lease/people.js';
+import { readShared, type SharedInspection, sharedTokensIn } from './lease/shared-inspection.js';
 import { inspection, type Request, sharedInspection } from './protocol/request.js';
 import type { SurveyAnswer } from './quorum/survey.js';
 import type { Clock, Timers } from './runtime/clock.js';
@@ -31,6 +32,8 @@ import type { Telemetry } from './telemetry/telemetry.js';
 interface Extras {
   /** An election or a job, which follows its call. */
   readonly observer?: AcquisitionObserver | undefined;
+  /** The caller does not read the holder's name in an error. */
+  readonly anonymous?: true;
   /** The lease that another process gave away: the call takes it over, and does not ask the masters for a new one. */
   readonly adopted?: Adopted;
 }
@@ -50,11 +53,13 @@ export class LeaseSource implements Coordination {
   readonly #hasCluster: boolean;
   /** Calls under way; `close` ends them. */
   readonly #calls = new LinkedList<Cancellation>();
+  /** Undefined if its process is not known. */
+  readonly #people: People | undefined;
   /** It accepts no new calls. */
   #isClosing = false;
 
   constructor(
-    { clock, leaseTimers, random, timers }: Environment,
+    { clock, leaseTimers, process, random, timers }: Environment,
     terms: InstanceTerms,
     coordinator: Coordinator,
     keys: ResourceKeys,
@@ -73,6 +78,10 @@ export class LeaseSource implements Coordination {
     });
     this.#keys = keys;
     this.#hasCluster = coordinator.nodes.some(({ isCluster }) => isCluster);
+    if (process === undefined) return;
+    const isBusy = (): boolean => this.held.size + this.#calls.size > 0;
+    this.#people = new People(this, { timers, process, isBusy });
+    telemetry.holders = this.#people.lookups;
   }
 
   /** How many calls for a lease are under way. */
@@ -124,6 +133,7 @@ export class LeaseSource implements Coordination {
     extras: Extras = NO_EXTRAS,
   ): Promise<Lease> {
     const cancellation = this.begin(signal);
+    this.#people?.used();
     try {
       const { hearsAcquisitions } = this.telemetry;
       const grant = await (hearsAcquisitions
@@ -132,7 +142,8 @@ export class LeaseSource implements Coordination {
       return this.#lease(grant, names, call);
     } catch (error) {
       if (RedlockError.is(error)) this.telemetry.counts.notGranted(error.code);
-      throw error;
+      const naming = this.#naming(error, names, kind, call, extras);
+      throw naming === undefined ? error : await naming;
     } finally {
       this.end(cancellation);
     }
@@ -151,19 +162,25 @@ export class LeaseSource implements Coordination {
   async inspect(name: string): Promise<Inspection> {
     const key = this.#keys.keyOf(name);
     const answers = await this.#survey(inspection(key));
-    return { ...readInspection(name, answers, this.coordinator.nodes), local: this.coordinator.localAt(key) };
+    const lore = await this.#people?.lore(key, tokensIn(answers));
+    const seen = readInspection(name, answers, this.coordinator.nodes, lore);
+    return { ...seen, local: this.coordinator.localAt(key) };
   }
 
   async inspectShared(name: string): Promise<SharedInspection> {
-    const answers = await this.#survey(sharedInspection(this.#keys.keyOf(name)));
-    return readShared(name, answers, this.coordinator.nodes);
+    const key = this.#keys.keyOf(name);
+    const answers = await this.#survey(sharedInspection(key));
+    const lore = await this.#people?.lore(key, sharedTokensIn(answers));
+    return readShared(name, answers, this.coordinator.nodes, lore);
   }
 
   /** Ends the calls under way, and waits for holders to stop. @returns how many leases are left to run out */
   async close(terms: ResolvedClose): Promise<number> {
     this.#isClosing = true;
     for (const call of this.#calls.list()) call.cancel({ code: 'CLOSED' });
-    return this.held.drain(terms);
+    const left = await this.held.drain(terms);
+    this.#people?.close(left === 0);
+    return left;
   }
 
   /** @throws RedlockError `CLOSED` */
@@ -188,10 +205,30 @@ export class LeaseSource implements Coordination {
     extras: Extras,
   ): Promise<Grant> {
     const { by, ttlMs, waitMs } = call;
-    return this.telemetry.acquire({ resources, kind, by, ttlMs, waitMs }, (heard) => {
+    const facts = { resources, kind, by, ttlMs, waitMs };
+    const naming = (error: unknown): Promise<RedlockError> | undefined =>
+      this.#naming(error, resources, kind, call, extras);
+    return this.telemetry.acquire(facts, naming, (heard) => {
       const observer = extras.observer === undefined ? heard : new BothObservers(heard, extras.observer);
       return this.#grant(this.#terms(resources, kind, call, observer), cancellation, extras);
     });
+  }
+
+  /**
+   * The same error with the holder's name, if others have the lock. Undefined where nobody reads it: `tryAcquire` gives null,
+   * and elections, jobs and the APIs of other packages go on by the code.
+   */
+  #naming(
+    error: unknown,
+    names: readonly string[],
+    kind: Kind,
+    { by }: CallTerms,
+    { anonymous, observer }: Extras,
+  ): Promise<RedlockError> | undefined {
+    if (!RedlockError.is(error) || error.code !== 'LOCK_TAKEN' || error.heldBy !== undefined)
+      return undefined;
+    const isUnread = anonymous === true || by === 'tryAcquire' || observer !== undefined;
+    return isUnread || this.#isClosing ? undefined : this.#people?.named(error, names, kind);
   }
 
   /** The lease on a grant. @throws RedlockError `CLOSED` */

@@ -68,6 +68,7 @@ import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
 import type { RedisClient } from './redis/client.js';
 import { EventHub } from './runtime/event-hub.js';
+import { defaultLabel } from './runtime/this-process.js';
 import { Emitter } from './runtime/listenable.js';
 import { EVENT_NAMES, type RedlockEvents } from './telemetry/events.js';
 import { NodeWatches } from './node/node-watch.js';
@@ -136,6 +137,7 @@ export class Redlock extends Emitter<RedlockEvents> {
     this.options = optionsInForce(
       terms,
       transports.some(({ isCluster }) => isCluster),
+      environment.process && defaultLabel(environment.process),
     );
     this.#terms = terms;
     this.#environment = environment;

@@ -51,7 +51,7 @@ type Nothing<Options> = { readonly [Name in keyof Options]-?: undefined };
 const NO_RETRY: Nothing<RetryOptions> = { minDelayMs: undefined, maxDelayMs: undefined };
 const NO_TRY: Nothing<TryAcquireOptions> = {
   ...{ ttlMs: undefined, nodeTimeoutMs: undefined, renew: undefined, maxHoldMs: undefined },
-  ...{ fencing: undefined, localTurns: undefined, signal: undefined },
+  ...{ fencing: undefined, localTurns: undefined, note: undefined, signal: undefined },
 };
 const NO_ACQUIRE: Nothing<AcquireOptions> = {
   ...{ ...NO_TRY, waitMs: undefined, fair: undefined, handOver: undefined, retry: undefined },
@@ -60,10 +60,10 @@ const NO_OWNER: Nothing<ReentrantOptions> = { ...NO_ACQUIRE, owner: undefined };
 const { localTurns: _localTurns, ...NO_WRITE } = NO_ACQUIRE;
 const { fencing: _fencing, ...ofReaders } = NO_WRITE;
 const NO_PERMITS: Nothing<PermitOptions> = { ...ofReaders, permits: undefined };
-const { signal: _signal, ...shared } = NO_ACQUIRE;
+const { note: _note, signal: _signal, ...shared } = NO_ACQUIRE;
 const NO_INSTANCE: Nothing<RedlockOptions> = {
   ...{ ...shared, driftFactor: undefined, keyPrefix: undefined, maxWaiters: undefined },
-  ...{ restartGuardMs: undefined, awaitRelease: undefined },
+  ...{ restartGuardMs: undefined, awaitRelease: undefined, label: undefined },
 };
 const NO_MUTEX: Nothing<MutexOptions> = { fair: undefined, localTurns: undefined, reentrant: undefined };
 const NO_CLOSE: Nothing<CloseOptions> = { drainMs: undefined, releaseHeld: undefined };
@@ -218,7 +218,8 @@ describe('mutex with a flag', () => {
 
 describe('redlock.options: what is in force', () => {
   const { minDelayMs, maxDelayMs, drainMs: _drainMs, onLoss: _onLoss, ...rest } = DEFAULTS;
-  const defaults: ResolvedOptions = { ...rest, retry: { minDelayMs, maxDelayMs } };
+  // a fake cluster does not know its process
+  const defaults: ResolvedOptions = { ...rest, label: false, retry: { minDelayMs, maxDelayMs } };
 
   it('without options: the defaults, with the longest node timeout of the ttl', () => {
     expect(fakeCluster(3).redlock.options).to.deep.equal(defaults);
@@ -238,6 +239,7 @@ describe('redlock.options: what is in force', () => {
       },
       ...{ driftFactor: 0.5, keyPrefix: 'app:', restartGuardMs: 60_000, maxWaiters: 7 },
       awaitRelease: false,
+      label: 'api-3',
     };
     const { options } = fakeCluster(3, given).redlock;
     expect(options).to.deep.equal(given);

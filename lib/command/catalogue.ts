@@ -110,7 +110,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: '[NAME]',
     summary: 'show who holds a lock, master by master',
     details: [
-      'Shows the holder of NAME by a fingerprint, the time left, who waits, and the last fencing token. Without NAME, it shows the masters; with --names, the locks whose names match a pattern.',
+      'Shows the holder of NAME by its label and a fingerprint, since when it holds the lock, its note, the time left, who waits, and the last fencing token. Without NAME, it shows the masters; with --names, the locks whose names match a pattern.',
     ],
     flags: [
       { name: 'watch', text: 'show it again every second, until interrupted' },

@@ -15,4 +15,5 @@ export { releaseQueued } from '../protocol/request.js';
 export { taking } from '../protocol/lone-requests.js';
 export { MUTEX, NO_MARKER, READ, SettledScope } from '../protocol/scope.js';
 export { percentile } from '../runtime/statistics.js';
+export { describeHolder } from '../runtime/instance-info.js';
 export { isOurs, publicPart, RESERVED_MARK, SystemRandom, tokenIn } from '../runtime/random.js';

@@ -26,7 +26,7 @@ export interface CoordinatorParts extends QueueParts {
  * One acquisition: of what, and on which terms of its call; `fair` only if it can wait in a queue, `localTurns` only if it may wait
  * in a local line.
  */
-export interface AcquisitionTerms extends Omit<CallTerms, 'by' | 'fencing' | 'renew' | 'maxHoldMs'> {
+export interface AcquisitionTerms extends Omit<CallTerms, 'by' | 'fencing' | 'renew' | 'maxHoldMs' | 'note'> {
   readonly resources: readonly string[];
   readonly scope: Scope;
   /** Undefined if nobody listens. */

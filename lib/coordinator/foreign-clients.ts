@@ -9,7 +9,8 @@
  */
 import type { Node } from '../node/node.js';
 import { IGNORED_ANSWER } from '../node/sink.js';
-import { foreignNoting, foreignReading } from '../protocol/lone-requests.js';
+import { foreignKey } from '../protocol/keys.js';
+import { textReading, textWriting } from '../protocol/text-requests.js';
 import type { Clock } from '../runtime/clock.js';
 import { homeMasterOf } from './home-master.js';
 
@@ -78,14 +79,14 @@ export class ForeignClients {
     if (nowMs - known.foundAtMs < NOTE_MS) {
       if (nowMs - known.notedAtMs < NOTE_MS) return;
       known.notedAtMs = nowMs;
-      const ask = { request: foreignNoting(key, ABOUT_MS), sink: IGNORED_ANSWER };
+      const ask = { request: textWriting(foreignKey(key), '1', ABOUT_MS), sink: IGNORED_ANSWER };
       for (const node of this.#nodes) node.send(ask);
     } else if (nowMs - known.askedAtMs >= ASK_MS) {
       known.askedAtMs = nowMs;
       const onReply = (_: Node, reply: unknown): void => {
         if (reply !== null) this.#expect(key, known, READ_MS);
       };
-      const ask = { request: foreignReading(key), sink: { ...IGNORED_ANSWER, onReply } };
+      const ask = { request: textReading(foreignKey(key)), sink: { ...IGNORED_ANSWER, onReply } };
       (homeMasterOf(this.#nodesByName, key) ?? this.#nodes[0])?.send(ask);
     }
   }

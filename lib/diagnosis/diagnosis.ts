@@ -59,7 +59,7 @@ export async function diagnose(
   cancellation: Cancellation,
 ): Promise<Diagnosis> {
   const { timers, transports } = environment;
-  const examiner = new Examiner(environment, timeoutMs, subject.features);
+  const examiner = new Examiner(environment, timeoutMs, subject);
   cancellation.listen(() => examiner.stop());
   const all = await Promise.all(transports.map((transport) => examine(transport, examiner)));
   if (driftOverMs > 0) {

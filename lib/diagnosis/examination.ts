@@ -4,11 +4,19 @@
  */
 import type { Clock, Runtime, Timers } from '../runtime/clock.js';
 import { publicPart } from '../runtime/random.js';
-import { inPlainWords, isClientTimeout, notConnected, Silence, toError } from '../redis/server-errors.js';
+import {
+  inPlainWords,
+  isClientTimeout,
+  isPermanent,
+  notConnected,
+  Silence,
+  toError,
+} from '../redis/server-errors.js';
 import type { Command, Transport } from '../redis/transport.js';
-import { PUSH_CHANNELS } from '../protocol/keys.js';
+import { clientKey, PUSH_CHANNELS } from '../protocol/keys.js';
 import { HELLO, RIGHTS } from '../protocol/lua/scripts.js';
 import { bestOf, type Reading } from './clock-comparison.js';
+import type { Subject } from './finding.js';
 import { commandsFor, type Feature, hasPushes } from './rights.js';
 import { ServerInfo } from './server-info.js';
 
@@ -48,6 +56,8 @@ export interface Facts {
   refused?: readonly string[] | undefined;
   /** Why no script can be run. */
   scriptFailure?: Error | undefined;
+  /** The user may not write the records that name instances. */
+  isRecordRefused: boolean;
   /** Why pushes do not arrive. */
   pushFailure?: Error | undefined;
   first?: Reading | undefined;
@@ -85,6 +95,7 @@ class Examination {
     this.facts = {
       transport,
       isLoginRefused: false,
+      isRecordRefused: false,
       tripsMs: [],
       settings: new Map(),
       untold: new Set(),
@@ -97,6 +108,7 @@ class Examination {
       await this.#measureTrips();
       await this.#askForInfo();
       await this.#askForRights();
+      await this.#askForRecord();
       this.facts.first = await this.#readClock();
       await this.#askForPushes();
     } catch (error) {
@@ -213,6 +225,14 @@ class Examination {
     else this.facts.refused = Array.isArray(reply) ? reply.map(String) : [];
   }
 
+  /** Writes a record only if it is there, which it is not. */
+  async #askForRecord(): Promise<void> {
+    const { id, keyPrefix } = this.#examiner;
+    if (keyPrefix === undefined) return;
+    const reply = await this.#ask('set', clientKey(keyPrefix, `doctor-${id}`), '', 'PX', '1', 'XX');
+    this.facts.isRecordRefused = reply instanceof Error && isPermanent(inPlainWords(reply));
+  }
+
   get #channel(): string {
     return `${PUSH_CHANNELS}doctor-${this.#examiner.id}`;
   }
@@ -279,6 +299,9 @@ function pairsOf(reply: unknown): ReadonlyMap<string, string> {
   return pairs;
 }
 
+/** What an instance does, as far as it is asked about. */
+type ExaminedSubject = Pick<Subject, 'features' | 'keyPrefix' | 'label'>;
+
 /** Examines the masters, and ends the waits of all examinations at once: a `Cancellation` has one listener. */
 export class Examiner {
   readonly clock: Clock;
@@ -288,15 +311,19 @@ export class Examiner {
   readonly features: readonly Feature[];
   /** Distinguishes the channels of different examiners. */
   readonly id: string;
+  /** Of the records that instances write; undefined if this one writes none. */
+  readonly keyPrefix: string | undefined;
   isStopped = false;
   /** Bounded by the masters: each waits for one thing at a time. */
   readonly #listeners = new Set<() => void>();
 
-  constructor({ clock, random, timers }: Runtime, timeoutMs: number, features: readonly Feature[]) {
+  constructor({ clock, random, timers }: Runtime, timeoutMs: number, subject: ExaminedSubject) {
+    const { features, keyPrefix, label } = subject;
     this.clock = clock;
     this.timers = timers;
     this.timeoutMs = timeoutMs;
     this.features = features;
+    this.keyPrefix = label === false ? undefined : keyPrefix;
     this.id = publicPart(random.token());
   }
 

@@ -52,6 +52,8 @@ export type FindingCode =
   | 'ONE_MASTER'
   /** The user lacks rights that locks need. */
   | 'RIGHTS'
+  /** The user may not write the records that name instances: others see fingerprints. */
+  | 'NAMES'
   /** Pushes do not arrive: waiters learn of a hand-over late. */
   | 'PUSHES'
   /** Clients use different databases, or one that the server refuses. */
@@ -120,7 +122,7 @@ function linkOf(code: FindingCode): string {
 /** The instance that is diagnosed: what it is set to, and what it does. */
 export interface Subject extends Pick<
   InstanceTerms,
-  'ttlMs' | 'nodeTimeoutMs' | 'driftFactor' | 'restartGuardMs' | 'keyPrefix'
+  'ttlMs' | 'nodeTimeoutMs' | 'driftFactor' | 'restartGuardMs' | 'keyPrefix' | 'label'
 > {
   readonly features: readonly Feature[];
 }

@@ -143,7 +143,7 @@ function ofCluster(isClient: boolean): Remark {
 }
 
 function ofRights(facts: Facts, { features }: Subject): readonly Remark[] {
-  const { refused, scriptFailure, pushFailure, info } = facts;
+  const { refused, scriptFailure, pushFailure, info, isRecordRefused } = facts;
   const found: Remark[] = [];
   const missing = [...(refused ?? [])];
   if (features.includes('guard') && info === undefined && !missing.includes('info')) missing.push('info');
@@ -155,6 +155,15 @@ function ofRights(facts: Facts, { features }: Subject): readonly Remark[] {
       text: `The user may not run ${missing.map((name) => name.toUpperCase()).join(', ')} on the keys that locks use.`,
       threshold: 'any',
       remedy: 'Give the user the rights below: the commands, and the keys and channels.',
+    });
+  }
+  if (isRecordRefused && found.length === 0) {
+    found.push({
+      code: 'NAMES',
+      severity: 'note',
+      text: 'The user may not write quorate:client:*: others see this instance by fingerprint, without label, host and process.',
+      threshold: 'any',
+      remedy: 'Give the user ~quorate:* and +set, or set label: false.',
     });
   }
   if (pushFailure !== undefined) {

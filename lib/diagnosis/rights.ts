@@ -22,7 +22,7 @@ const QUEUES = ['zadd', 'zrem', 'zrange', 'zrank', 'zcard', 'publish', 'subscrib
 
 const COMMANDS: Readonly<Record<Feature, readonly string[]>> = {
   exclusive: [...BASICS, 'mget', 'time', 'hset', 'hget', 'hdel', 'hlen', ...QUEUES],
-  plain: [...BASICS, 'mget', 'zrange'],
+  plain: [...BASICS, 'mget', 'time', 'zrange'],
   shared: [...BASICS, 'pexpireat', 'time', 'hset', 'hget', 'hdel', 'hgetall', 'hlen', ...QUEUES],
   guard: ['info'],
   select: ['select'],

@@ -15,7 +15,7 @@ const ONLY_OF_REDLOCK = [
   'db',
 ];
 /** Options that are the same for all calls of an instance. */
-const OF_INSTANCES = ['driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters'];
+const OF_INSTANCES = ['driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters', 'label'];
 const SECRET = /pass|secret|token/i;
 
 /** @throws RedlockError `INVALID_ARGUMENT`: no object, or a name that is no option here */

@@ -3,6 +3,7 @@
  * before anything is sent, naming the option and the value.
  */
 import { isCount, isName, isSignal } from './given.js';
+import { resolveLabel, resolveNote } from './texts.js';
 import { invalidArgument } from '../runtime/errors.js';
 import { checkNames } from './option-names.js';
 import { driftMs } from '../protocol/validity.js';
@@ -89,6 +90,12 @@ export interface RedlockOptions extends SharedOptions {
   /** The prefix of each resource's name in the masters' keys. @default '' */
   readonly keyPrefix?: string | undefined;
   /**
+   * What this instance is called where others see that it holds a lock or waits for one: in `inspect`, in errors, events and
+   * `quorate status`. The masters keep it with host, process id and version, in one key per instance, for a minute after the
+   * instance's last use. From 1 to 128 characters, without control characters; `false` writes nothing. @default host:pid
+   */
+  readonly label?: string | false | undefined;
+  /**
    * How many calls of this instance may wait for a lock at a time, in a queue or between attempts. A further call ends after
    * its first attempt, as with `waitMs: 0`: it rejects with `LOCK_TAKEN` if others hold the lock. A whole number from 0 on,
    * or `Infinity`. @default Infinity
@@ -103,14 +110,25 @@ export interface RedlockOptions extends SharedOptions {
   readonly restartGuardMs?: number | undefined;
 }
 
+/** What a call writes beside its lock. */
+interface NoteOption {
+  /**
+   * What the lease is for, such as `import 42`: `inspect` and errors show it to others. The masters keep it as long as the lease.
+   * It costs each master a command at the grant, at each extension and at the release; it is not secret, and no call fails if it cannot be written. Up
+   * to 256 bytes of UTF-8, without control characters. @default '': none
+   */
+  readonly note?: string | undefined;
+}
+
 /** Options of `tryAcquire`. */
-export interface TryAcquireOptions extends Omit<SharedOptions, 'waitMs' | 'retry' | 'fair' | 'handOver'> {
+export interface TryAcquireOptions
+  extends Omit<SharedOptions, 'waitMs' | 'retry' | 'fair' | 'handOver'>, NoteOption {
   /** Ends the attempt: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `acquire`. */
-export interface AcquireOptions extends SharedOptions {
+export interface AcquireOptions extends SharedOptions, NoteOption {
   /** Ends the wait: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -232,6 +250,8 @@ export interface ResolvedOptions {
   readonly maxWaiters: number;
   /** Whether releases are awaited. */
   readonly awaitRelease: boolean;
+  /** What the instance is called; false for nothing. */
+  readonly label: string | false;
   /** How long a master that may have lost data abstains. Milliseconds; 0 for no guard. */
   readonly restartGuardMs: number;
 }
@@ -254,17 +274,17 @@ const SHARED_NAMES = [
 const MUTEX_NAMES = [...SHARED_NAMES, 'localTurns'];
 export const INSTANCE_NAMES = [
   ...MUTEX_NAMES,
-  ...['driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters', 'awaitRelease'],
+  ...['driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters', 'awaitRelease', 'label'],
 ];
 /** The names that `using` takes in addition to those of `acquire`. */
 export const ROUTINE_NAMES = ['onLoss', 'awaitRelease'];
 
 /** The names that a call takes; `using` renews unless an option says otherwise. */
 export const CALL_NAMES = {
-  acquire: [...MUTEX_NAMES, 'signal'],
-  using: [...MUTEX_NAMES, 'signal', ...ROUTINE_NAMES],
-  tryAcquire: ['ttlMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'localTurns', 'signal'],
-  adopt: ['waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'retry', 'signal'],
+  acquire: [...MUTEX_NAMES, 'note', 'signal'],
+  using: [...MUTEX_NAMES, 'note', 'signal', ...ROUTINE_NAMES],
+  tryAcquire: ['ttlMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'localTurns', 'note', 'signal'],
+  adopt: ['waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'retry', 'note', 'signal'],
 } as const;
 
 /** Fills in the options of an instance. */
@@ -287,19 +307,24 @@ export function resolveOptions(given: RedlockOptions = {}): InstanceTerms {
   }
   const awaitRelease = or(given.awaitRelease, DEFAULTS.awaitRelease);
   checkIsAwaited('awaitRelease', awaitRelease);
-  const own = { driftFactor, keyPrefix, maxWaiters, restartGuardMs, awaitRelease };
-  const base = { ...DEFAULTS, by: 'acquire', nodeTimeoutMs: 0, ...own } as const;
+  const label = resolveLabel(given.label);
+  const own = { driftFactor, keyPrefix, maxWaiters, restartGuardMs, awaitRelease, label };
+  const base = { ...DEFAULTS, by: 'acquire', nodeTimeoutMs: 0, note: '', ...own } as const;
   return Object.freeze({ ...resolveShared(given, base), ...own });
 }
 
-/** The options that an instance shows: those that apply to a call that sets none. */
-export function optionsInForce(terms: InstanceTerms, hasCluster: boolean): ResolvedOptions {
-  const { by: _, minDelayMs, maxDelayMs, ...rest } = terms;
+/**
+ * The options that an instance shows: those that apply to a call that sets none. @param ownName  its label if it was given none;
+ * undefined if its process is not known
+ */
+export function optionsInForce(terms: InstanceTerms, hasCluster: boolean, ownName?: string): ResolvedOptions {
+  const { by: _by, note: _note, minDelayMs, maxDelayMs, ...rest } = terms;
   return Object.freeze({
     ...rest,
     nodeTimeoutMs: mostNodeTimeoutMs(terms),
     fair: terms.fair && !hasCluster,
     localTurns: hasCluster ? 0 : terms.localTurns,
+    label: terms.label === true ? (ownName ?? false) : terms.label,
     retry: Object.freeze({ minDelayMs, maxDelayMs }),
   });
 }
@@ -422,6 +447,7 @@ function resolveShared(given: AcquireOptions, base: InstanceTerms): CallTerms {
     fair,
     handOver,
     localTurns,
+    note: resolveNote(given.note),
     ...resolveRetry(given.retry, base),
   };
 }

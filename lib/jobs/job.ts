@@ -72,7 +72,9 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
 
   async run(options: RunOptions = NO_OPTIONS): Promise<JobResult<T>> {
     const call = resolveRun(options, this.#task.call, this.#coordination.terms);
-    const lease = await nullIfTaken(this.#coordination.acquire([this.name], MUTEX, call, options.signal));
+    const lease = await nullIfTaken(
+      this.#coordination.acquire([this.name], MUTEX, call, options.signal, { anonymous: true }),
+    );
     if (lease === null) return { executed: false, reason: 'running' };
     return this.#coordination.held.during(lease, lease, () => this.#work.now(lease));
   }

@@ -21,7 +21,9 @@ export async function runOnceOf<T>(
 ): Promise<JobResult<T>> {
   const call = resolveRunOnce(forMs, options, coordination.terms);
   if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
-  const lease = await nullIfTaken(coordination.acquire([name], MUTEX, call, options.signal));
+  const lease = await nullIfTaken(
+    coordination.acquire([name], MUTEX, call, options.signal, { anonymous: true }),
+  );
   if (lease === null) return { executed: false, reason: 'running' };
   const notes = coordination.notesOf(name, 'record');
   const record = new RecordUnderLease(coordination, lease, notes, call, () => runOnceLifeMs(forMs));

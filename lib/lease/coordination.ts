@@ -33,13 +33,16 @@ export interface InstanceParts extends Runtime {
 /** The same, and what locks, elections and jobs ask of an instance. */
 export interface Coordination extends InstanceParts {
   notesOf(name: string, kind: NoteKind): Notes;
-  /** @param extras  `observer` follows the acquisition, in addition to the instance's listeners */
+  /**
+   * @param extras  `observer` follows the acquisition, in addition to the instance's listeners; `anonymous`: the caller does not
+   *   read the holder's name in an error
+   */
   acquire(
     names: readonly string[],
     kind: Kind,
     call: CallTerms,
     signal: AbortSignal | undefined,
-    extras?: { readonly observer?: AcquisitionObserver | undefined },
+    extras?: { readonly observer?: AcquisitionObserver | undefined; readonly anonymous?: true },
   ): Promise<Lease>;
   acquireToWrite(name: string, call: CallTerms, signal: AbortSignal | undefined): Promise<WriteLease>;
   inspect(name: string): Promise<Inspection>;

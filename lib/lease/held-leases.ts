@@ -46,6 +46,13 @@ export class HeldLeases {
     return this.#leases.size;
   }
 
+  /** Those that have been held for longest, as far as they are valid. @param most  how many to look at */
+  oldest(most: number, nowMs: number): readonly OwnLease[] {
+    const leases = this.#leases.list().slice(0, most);
+    for (const lease of leases) lease.checkValidity(nowMs);
+    return leases.filter(({ status }) => status === 'held');
+  }
+
   add(lease: OwnLease): void {
     this.#leases.add(lease);
     this.#sweep();

@@ -6,6 +6,7 @@ import type { Answers } from '../protocol/tally.js';
 import type { ExtensionEnd } from '../quorum/renewal-batch.js';
 import type { ExtensionObserver } from '../telemetry/observer.js';
 import type { Lease } from './lease.js';
+import type { LeaseNote } from './lease-note.js';
 import { Due } from '../runtime/timer-coalescer.js';
 import { RENEW_PARTIAL_MS } from '../protocol/validity.js';
 
@@ -56,6 +57,8 @@ export class Care {
   wasSilence = false;
   /** Somebody wants to learn of its loss when it happens. */
   isAwaited = false;
+  /** What it is for, if it says so. */
+  note: LeaseNote | undefined;
   /** It no longer sets a timer: its instance was closed. */
   isOver = false;
 

@@ -8,12 +8,14 @@ import { closingError, extensionError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import { handleOf, type LeaseHandle } from './lease-handle.js';
 import type { Lease as PublicLease, WriteLease as PublicWriteLease } from './public.js';
+import { LeaseNote } from './lease-note.js';
 import { GIVEN_AWAY, LeaseMachine, type LeaseState } from './lease-machine.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import { Extension, type ExtensionEnd } from '../quorum/renewal-batch.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
 import type { Kind } from '../protocol/scope.js';
 import type { CallTerms } from '../protocol/terms.js';
+import { fingerprint } from '../redis/transport.js';
 
 /** With fewer than this many node timeouts left, the end of validity is watched while a renewal is under way. */
 const ATTEMPTS_WATCHED = 3;
@@ -38,6 +40,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     this.#turn = grant.turn;
     const nowMs = parts.clock.earliest();
     this.#sinceMs = Math.floor(nowMs);
+    if (terms.note !== '') this.#write(terms.note);
     if (terms.renew) {
       // a lease that was handed over may have lived for a while
       const livesFromMs = sentAtMs(grant.validUntilMs, terms.ttlMs, parts.terms.driftFactor);
@@ -97,6 +100,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     this.checkValidity(this.#parts.clock.earliest()); // whether it ended a moment ago makes no difference here
     if (!this.isHeld) return this.released;
     this.end(GIVEN_AWAY);
+    this.care?.note?.drop(); // before the release: the next turn in the local line writes its own
     this.#parts.telemetry.released();
     if (options.await ?? this.#parts.terms.awaitRelease) {
       this.releasing(this.#giveBack());
@@ -142,6 +146,14 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     care.isOver = true;
   }
 
+  /** Writes what it is for beside its votes. */
+  #write(text: string): void {
+    const { keys, token } = this.#grant;
+    const note = new LeaseNote(this.#parts.coordinator.nodes, keys, fingerprint(token), text);
+    this.takeCare().note = note;
+    note.write(this.ttlMs);
+  }
+
   /** Gives its votes back. Resolves when that is done. */
   #giveBack(onWritten?: () => void): Promise<void> {
     const { coordinator, telemetry } = this.#parts;
@@ -181,6 +193,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
         const error = this.#extensionError(end, startedAtMs);
         tellEnd(observer, end, answers, error);
         onEnd(this.#conclude(end, error, startedAtMs));
+        if (end.kind === 'extended' && this.isHeld) this.care?.note?.write(ttlMs);
         for (const goOn of others) goOn();
       },
     });
@@ -323,6 +336,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   }
 
   protected override announce(loss: RedlockError): void {
+    this.care?.note?.drop();
     this.#parts.coordinator.abandon(this.#grant);
     this.#parts.telemetry.lost(this, loss);
     super.announce(loss);

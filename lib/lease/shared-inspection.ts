@@ -4,11 +4,23 @@
  */
 import type { Node } from '../node/node.js';
 import { oddReply, quorumOf } from '../protocol/quorum.js';
-import { integers } from '../protocol/replies.js';
+import { integers, toInteger } from '../protocol/replies.js';
 import type { SurveyAnswer } from '../quorum/survey.js';
-import { AT_REST } from '../runtime/random.js';
+import type { HeldBy, InstanceInfo, Waiter } from '../runtime/instance-info.js';
+import { AT_REST, isOurs, publicPart } from '../runtime/random.js';
 import { NOT_ASKED } from '../redis/server-errors.js';
 import { fingerprint } from '../redis/transport.js';
+import {
+  type Counted,
+  grantedAt,
+  type Line,
+  listOf,
+  type Lore,
+  NO_LORE,
+  partsOf,
+  type Tokens,
+  waitersIn,
+} from './lore.js';
 
 /** A field of the lock, as `SHARED_FIELD` in Lua. */
 const FIELD = /^([rw~\d,]+)\|(\d+)\|(\d*)/;
@@ -17,6 +29,8 @@ const FIELD = /^([rw~\d,]+)\|(\d+)\|(\d*)/;
 export interface SharedHolder {
   /** A fingerprint of the token. */
   readonly holder: string;
+  /** The instance that holds it. */
+  readonly heldBy: InstanceInfo;
   /** Its role. */
   readonly role: 'reader' | 'writer' | 'permits';
   /** The numbers of the permits that it holds, from 0; empty for readers and writers. */
@@ -82,8 +96,12 @@ export interface SharedInspection {
   readonly writer: string | undefined;
   /** The holders that have a quorum for one set of permits. */
   readonly holders: readonly PermitHolder[];
+  /** All of these by name, each with the fingerprint of its token: a writer also since when it holds the lock. */
+  readonly heldBy: readonly HeldBy[];
   /** How many calls wait in the queue: the highest number of any master. */
   readonly waiting: number;
+  /** The first 32 of them by name, in the order of the queue, at the master that knows most. */
+  readonly waiters: readonly Waiter[];
   /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeHolders[];
 }
@@ -91,11 +109,13 @@ export interface SharedInspection {
 /** Combines the answers of all masters; `surveyed` by the master's index. */
 export function readShared(
   resource: string,
-  surveyed: readonly SurveyAnswer[],
+  surveyed: readonly (SurveyAnswer | undefined)[],
   nodes: readonly Node[],
+  lore: Lore = NO_LORE,
 ): SharedInspection {
-  const answers = nodes.map((node) => readAnswer(node.name, surveyed[node.index]));
-  const found = withQuorum(answers, quorumOf(nodes.length));
+  const answers = nodes.map((node) => readAnswer(node.name, surveyed[node.index], lore));
+  const quorum = quorumOf(nodes.length);
+  const found = withQuorum(answers, quorum);
   const ofRole = (role: SharedHolder['role']): readonly SharedHolder[] =>
     found.filter((holder) => holder.role === role);
   return {
@@ -104,8 +124,46 @@ export function readShared(
     readers: ofRole('reader').map(({ holder }) => holder),
     writer: ofRole('writer')[0]?.holder,
     holders: ofRole('permits').map(({ holder, slots }) => ({ holder, slots })),
+    heldBy: found.map((one) => holderBy(one, surveyed.map(countedBy), quorum, lore)),
     waiting: Math.max(0, ...answers.map((one) => ('waiting' in one ? one.waiting : 0))),
+    waiters: waitersIn(
+      nodes.map(({ index }) => lineIn(surveyed[index])),
+      lore,
+    ),
     nodes: answers,
+  };
+}
+
+/** The counter is of the last writer. */
+function holderBy(
+  { heldBy, holder, role }: SharedHolder,
+  counts: readonly Counted[],
+  quorum: number,
+  lore: Lore,
+): HeldBy {
+  const note = lore.noteOf(holder);
+  const times = role === 'writer' ? grantedAt(counts, quorum, lore.fenceOf(heldBy.id, holder)) : {};
+  return { ...heldBy, holder, ...times, ...(note === undefined ? {} : { note }) };
+}
+
+function countedBy(answer: SurveyAnswer | undefined): Counted {
+  const [, , nowMs, , , , , counter] = partsOf(answer);
+  return { counter: toInteger(counter), us: (toInteger(nowMs) ?? 0) * 1_000 };
+}
+
+function lineIn(answer: SurveyAnswer | undefined): Line {
+  const [, , nowMs, , , tokens, tickets] = partsOf(answer);
+  return { tokens: listOf(tokens), tickets: listOf(tickets), us: (toInteger(nowMs) ?? 0) * 1_000 };
+}
+
+/** Of holders, those included whose time is over, and of waiters. */
+export function sharedTokensIn(found: readonly SurveyAnswer[]): Tokens {
+  const all = found.map(partsOf);
+  return {
+    holders: all.flatMap(([, , , fields]) =>
+      listOf(fields).filter((token, i) => i % 2 === 0 && isOurs(token)),
+    ),
+    waiters: all.flatMap(([, , , , , tokens]) => listOf(tokens)),
   };
 }
 
@@ -133,7 +191,7 @@ function withoutHolder(answers: readonly NodeHolders[]): SharedInspection['state
   return count('foreign') > spare ? 'foreign' : 'contended';
 }
 
-function readAnswer(node: string, answer: SurveyAnswer | undefined): NodeHolders {
+function readAnswer(node: string, answer: SurveyAnswer | undefined, lore: Lore): NodeHolders {
   if (answer?.kind !== 'answered') return { node, state: 'unknown', cause: answer?.cause ?? NOT_ASKED };
   const [code, , nowMs] = integers(answer.reply, 3);
   const [, , , fields, waiting, tokens] = answer.reply as readonly unknown[]; // an array, as it has three integers
@@ -148,18 +206,24 @@ function readAnswer(node: string, answer: SurveyAnswer | undefined): NodeHolders
     const [, first, ends, rest = ''] = FIELD.exec(content) ?? [];
     if (first === undefined) return { node, state: 'foreign' };
     const remainingMs = Number(ends) - nowMs;
-    if (remainingMs > 0 && name !== AT_REST) holders.push(readHolder(name, first, rest, remainingMs));
+    if (remainingMs > 0 && name !== AT_REST)
+      holders.push({ ...readHolder(name, first, rest, remainingMs), heldBy: lore.of(publicPart(name)) });
   }
   return {
     node,
     state: holders.length > 0 ? 'held' : 'free',
     holders,
     waiting: Number(waiting ?? 0),
-    queue: Array.isArray(tokens) ? tokens.map((token) => fingerprint(String(token))) : [],
+    queue: listOf(tokens).map(fingerprint),
   };
 }
 
-function readHolder(token: string, first: string, rest: string, remainingMs: number): SharedHolder {
+function readHolder(
+  token: string,
+  first: string,
+  rest: string,
+  remainingMs: number,
+): Omit<SharedHolder, 'heldBy'> {
   const holder = fingerprint(token);
   if (first === 'r' || first === 'w') {
     return { holder, role: first === 'w' ? 'writer' : 'reader', slots: [], permits: 0, remainingMs };

@@ -55,6 +55,10 @@ class Spans {
   }
 }
 
+function holder({ heldBy }: AcquireMessage): Attributes {
+  return heldBy?.label === undefined ? {} : { 'quorate.held_by': heldBy.label };
+}
+
 /** @returns a function that ends it */
 export function traceSpans(redlock: Redlock, tracer: Tracer, labels: Labels): () => void {
   const spans = new Spans(tracer, labels);
@@ -66,6 +70,7 @@ export function traceSpans(redlock: Redlock, tracer: Tracer, labels: Labels): ()
           'quorate.attempts': message.attempts,
           'quorate.waited': message.waited,
           'quorate.local': message.local,
+          ...holder(message),
         }),
     }),
     subscribe(redlock, 'extend', {

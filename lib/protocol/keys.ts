@@ -43,6 +43,16 @@ export function foreignKey(key: string): string {
   return besideOf(key, 'foreign');
 }
 
+/** The note of one holder of a lock, of whatever kind. @param holder  the fingerprint of its token: always equally long */
+export function noteKey(key: string, holder: string): string {
+  return `${besideOf(key, 'note')}:${holder}`;
+}
+
+/** The record of an instance: who it is. On a cluster, the records of different instances lie in different slots. */
+export function clientKey(keyPrefix: string, id: string): string {
+  return `quorate:client:${keyPrefix}{${id}}`;
+}
+
 /** A key with a hash tag of its own keeps it, under another marker, so that names for `x` and `{x}` never coincide. */
 function besideOf(key: string, what: string): string {
   return hashTag(key) === key ? `quorate:${what}:{${key}}` : `quorate:tagged:${what}:${key}`;

@@ -3,10 +3,9 @@
  * tokens are those whose votes must not be set again (`lua/scripts/masters/take.lua`).
  */
 import { NOTE_DROP, NOTE_READ, NOTE_WRITE, TAKE } from './lua/scripts.js';
-import { foreignKey } from './keys.js';
 import { GRANTED, type Outcome, unknown } from './quorum.js';
 import { integers, readNo, toInteger, readCount } from './replies.js';
-import { lone, plain, release, type Request } from './request.js';
+import { lone, release, type Request } from './request.js';
 import { MUTEX, NO_MARKER, type Scope, SettledScope } from './scope.js';
 import type { Command } from '../redis/transport.js';
 
@@ -107,16 +106,6 @@ export function readNote(reply: unknown, scope: Scope): NoteReading | Outcome | 
     ...{ remainingMs, clockUs, sinceMs, fence, seq, text },
     isHolders: owns === 1,
   };
-}
-
-/** Notes that a client of another library wants the lock. */
-export function foreignNoting(key: string, lifeMs: number): Request {
-  return plain({ name: 'set', args: [foreignKey(key), '1', 'PX', String(lifeMs)] });
-}
-
-/** Asks for that note: the reply is null without one. */
-export function foreignReading(key: string): Request {
-  return plain({ name: 'get', args: [foreignKey(key)] });
 }
 
 function scopeOf(...keys: readonly string[]): Scope {

@@ -2,7 +2,7 @@
  * Requests to masters. A request is built once and sent unchanged to all masters: its short way, or as an entry of a batch.
  */
 import { batchCall } from './batch-call.js';
-import { queueKey, looksKey } from './keys.js';
+import { counterKey, queueKey, looksKey } from './keys.js';
 import {
   claimingOf,
   extendingOf,
@@ -348,16 +348,11 @@ export function aligning(scope: Scope, token: string, slots: string): Request {
 
 /** Looks at a shared lock, and at its queue. */
 export function sharedInspection(key: string): Request {
-  return lone(SURVEY_SHARED, barely([key, queueKey(key), looksKey(key)]), '', []);
+  return lone(SURVEY_SHARED, barely([key, queueKey(key), looksKey(key), counterKey(key)]), '', []);
 }
 
 export function inspection(key: string): Request {
-  return lone(INSPECT, barely([key, queueKey(key), looksKey(key)]), '', []);
-}
-
-/** A command without a script, whose reply is read as it comes. */
-export function plain(sent: Command): Request {
-  return new Request({ ...READING_CLOCK, alone: () => sent }, barely([]), '', NO_TERMS);
+  return lone(INSPECT, barely([key, queueKey(key), looksKey(key), counterKey(key)]), '', []);
 }
 
 /** Reads a master's clock. */

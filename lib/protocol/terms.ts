@@ -17,6 +17,8 @@ export interface CallTerms {
   readonly localTurns: number;
   readonly minDelayMs: number;
   readonly maxDelayMs: number;
+  /** What the lease is for; empty for nothing. */
+  readonly note: string;
 }
 
 /** The terms of an instance, which calls fall back on. */
@@ -27,4 +29,6 @@ export interface InstanceTerms extends CallTerms {
   readonly restartGuardMs: number;
   /** Whether releases wait until a quorum has confirmed, where a call says nothing else. */
   readonly awaitRelease: boolean;
+  /** What the instance is called; true for the name of its process, false for none. */
+  readonly label: string | boolean;
 }

@@ -14,6 +14,7 @@ import { openClients } from './connect.js';
 import type { ClientName } from './loading.js';
 import type { Master } from './masters.js';
 import { SystemRandom } from '../runtime/random.js';
+import { type ThisProcess, thisProcess } from '../runtime/this-process.js';
 import { checkClient, isClient, type RedisClient, transportOver } from './client.js';
 import type { Transport } from './transport.js';
 
@@ -24,6 +25,8 @@ export interface Environment extends Runtime {
   readonly wall?: WallClock;
   /** Knows when this process was too busy to measure a round trip. @default it never is */
   readonly idle?: IdleTime;
+  /** This process, as others see it. @default unknown: the instance has no name, and does not look for those of others */
+  readonly process?: ThisProcess;
   /** For the end of a lease whose holder listens for it, and that is not renewed. @default timers */
   readonly leaseTimers?: Timers;
   /** Closes what the instance owns. */
@@ -48,6 +51,7 @@ export function environmentOver(clients: readonly RedisClient[], disconnect: () 
     random: new SystemRandom(),
     wall: systemWallClock,
     idle: systemIdleTime,
+    process: thisProcess(systemWallClock),
     disconnect: () => {
       for (const transport of transports) transport.close();
       disconnect();

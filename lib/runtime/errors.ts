@@ -3,6 +3,8 @@
  * each ends with a full stop.
  */
 
+import type { HeldBy } from './instance-info.js';
+
 /** The codes of errors. docs/ERRORS.md says for each code what to do. */
 export type RedlockErrorCode =
   /** Votes for others made a quorum impossible: the lock is held or contended. */
@@ -87,6 +89,8 @@ export interface RedlockErrorDetails {
   readonly tally?: readonly NodeOutcome[] | undefined;
   /** For `QUARANTINED`: the time until a quorum may vote again. Milliseconds. */
   readonly remainingMs?: number | undefined;
+  /** For `LOCK_TAKEN`: who holds the lock. */
+  readonly heldBy?: HeldBy | undefined;
   /** The error or reason behind this error. Undefined is a cause, too: a signal can abort with any reason. */
   readonly cause?: unknown;
 }
@@ -117,6 +121,8 @@ export interface RedlockErrorJson extends CauseJson {
   readonly tally: readonly NodeOutcomeJson[];
   /** For `QUARANTINED`: the time until a quorum may vote again. Milliseconds. */
   readonly remainingMs?: number;
+  /** For `LOCK_TAKEN`: who holds the lock, if that is known. */
+  readonly heldBy?: HeldBy;
 }
 
 /** One master's outcome, in JSON: its cause without properties that a client attached. */
@@ -170,6 +176,11 @@ export class RedlockError extends Error {
    * codes.
    */
   readonly remainingMs: number | undefined;
+  /**
+   * For `LOCK_TAKEN` of `acquire` and `using`: the holder of the lock, as of the last second. Undefined if that could
+   * not be found out within a node timeout, if nobody has a quorum, for a holder of another library, and for other codes.
+   */
+  readonly heldBy: HeldBy | undefined;
 
   /** Makes an error as quorate throws it, for fakes and tests. @param message  a full stop is added if it has none */
   constructor(code: RedlockErrorCode, message: string, details: RedlockErrorDetails = {}) {
@@ -180,17 +191,19 @@ export class RedlockError extends Error {
     this.elapsedMs = details.elapsedMs ?? 0;
     this.tally = details.tally ?? [];
     this.remainingMs = details.remainingMs;
+    this.heldBy = details.heldBy;
   }
 
   /** Gives all fields for `JSON.stringify`, with the message and the messages of the causes. */
   toJSON(): RedlockErrorJson {
-    const { name, code, message, resources, attempts, elapsedMs, remainingMs } = this;
+    const { name, code, message, resources, attempts, elapsedMs, remainingMs, heldBy } = this;
     return {
       ...{ name, code, message, resources, attempts, elapsedMs },
       tally: this.tally.map((one) =>
         one.outcome === 'unknown' ? { ...one, cause: causeJson(one.cause) } : one,
       ),
       ...(remainingMs === undefined ? {} : { remainingMs }),
+      ...(heldBy === undefined ? {} : { heldBy }),
       ...(this.cause === undefined ? {} : { cause: causeJson(this.cause) }),
     };
   }

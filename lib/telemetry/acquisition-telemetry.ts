@@ -55,7 +55,9 @@ export class AcquisitionTelemetry implements AcquisitionObserver {
     this.#attempts = attempts;
     this.#hasWaited = true;
     const { events } = this.#telemetry;
-    if (events.has('waiting')) events.tell('waiting', { ...this.#progress(), waitMs: this.#facts.waitMs });
+    if (!events.has('waiting')) return;
+    const by = this.#telemetry.holderOf(this.#facts);
+    events.tell('waiting', { ...this.#progress(), waitMs: this.#facts.waitMs, ...by });
   }
 
   /** The call ends without a lease. */
@@ -81,6 +83,11 @@ export class AcquisitionTelemetry implements AcquisitionObserver {
         return { fence: this.#fence };
       } catch (error) {
         ended.error = error;
+        if (RedlockError.is(error) && error.code === 'LOCK_TAKEN')
+          Object.assign(
+            message,
+            error.heldBy ? { heldBy: error.heldBy } : this.#telemetry.holderOf(this.#facts),
+          );
         if (by === 'tryAcquire' && RedlockError.is(error) && error.code === 'LOCK_TAKEN') return null;
         throw error;
       } finally {
@@ -99,7 +106,8 @@ export class AcquisitionTelemetry implements AcquisitionObserver {
 
   #contended(): void {
     const { events } = this.#telemetry;
-    if (!this.#isContended && events.has('contended')) events.tell('contended', this.#progress());
+    if (!this.#isContended && events.has('contended'))
+      events.tell('contended', { ...this.#progress(), ...this.#telemetry.holderOf(this.#facts) });
     this.#isContended = true;
   }
 

@@ -8,6 +8,7 @@
  */
 import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel';
 import type { NodeOutcome } from '../runtime/errors.js';
+import type { HeldBy } from '../runtime/instance-info.js';
 import type { AcquiredBy, LockKind } from './events.js';
 
 /** What the messages of all channels have. An operation has one message object, from its start to its end. */
@@ -40,6 +41,8 @@ export interface AcquireMessage extends TraceMessage {
   waited: boolean;
   /** Whether another lease of this instance handed the lock over, without a message. */
   local: boolean;
+  /** The holder of the lock, if that is known and the call has ended because others have the lock. */
+  heldBy?: HeldBy;
   /** The result, once there is one; null if `tryAcquire` returns null. */
   result?: {
     /** The fencing token; undefined without one. */

@@ -3,6 +3,7 @@
  * not an error, and a failed call rejects with its own error.
  */
 import type { NodeOutcome, RedlockError } from '../runtime/errors.js';
+import type { HeldBy } from '../runtime/instance-info.js';
 
 /** The kind of a lock. `redlock.acquire`, `tryAcquire`, `using` and `adopt` of an exclusive lock count as `mutex`. */
 export type LockKind = 'mutex' | 'read' | 'write' | 'semaphore';
@@ -40,8 +41,20 @@ export interface AcquiredEvent extends AcquisitionEvent {
   readonly local: boolean;
 }
 
+/** The holder of the lock that an event is about. */
+interface Held {
+  /**
+   * The holder of the lock, as of the last second. Missing if that is not known at once: an event waits for no look-up,
+   * and the first one of a lock begins it.
+   */
+  readonly heldBy?: HeldBy;
+}
+
+/** An attempt failed because of votes for others. */
+export interface ContendedEvent extends AcquisitionEvent, Held {}
+
 /** A call begins to wait. */
-export interface WaitingEvent extends AcquisitionEvent {
+export interface WaitingEvent extends AcquisitionEvent, Held {
   /** How long the call may take, from its beginning. Milliseconds. */
   readonly waitMs: number;
 }
@@ -67,7 +80,7 @@ export interface RenewalFailedEvent extends ExtensionEvent {
 }
 
 /** A lease ended although its holder did not release it. */
-export interface LostEvent extends LockEvent {
+export interface LostEvent extends LockEvent, Held {
   /** The time since the lease was granted. Milliseconds. */
   readonly heldMs: number;
   /** `LOCK_LOST`, as the lease's signal and `assertHeld` report it. */
@@ -128,7 +141,7 @@ export interface RedlockEvents {
   /** A call begins to wait, in a queue or for its next attempt. Once per call. */
   readonly waiting: WaitingEvent;
   /** An attempt failed because of votes for others, who hold the lock or contend for it. Once per call. */
-  readonly contended: AcquisitionEvent;
+  readonly contended: ContendedEvent;
   /** A lease was extended. */
   readonly renewed: ExtensionEvent;
   /** An extension failed. */

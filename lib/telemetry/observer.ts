@@ -6,6 +6,7 @@ import type { Decision } from '../protocol/quorum.js';
 import type { Kind } from '../protocol/scope.js';
 import type { Answers } from '../protocol/tally.js';
 import type { RedlockError } from '../runtime/errors.js';
+import type { HeldBy } from '../runtime/instance-info.js';
 
 /** Follows one acquisition. */
 export interface AcquisitionObserver {
@@ -40,6 +41,12 @@ export interface ExtensionObserver {
 
 /** Gives a lease back; reports what the masters had answered when that was settled. */
 export type Release = (onSettled: (answers: Answers) => void) => Promise<void>;
+
+/** Knows who holds locks. */
+export interface Holders {
+  /** As far as is known at once. If nothing is, it is found out for the next who asks. */
+  glance(resources: readonly string[], kind: Kind): HeldBy | undefined;
+}
 
 /** Follows one master. */
 export interface NodeObserver {

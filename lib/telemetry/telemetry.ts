@@ -6,10 +6,12 @@ import { Counts } from './counts.js';
 import type { ExtensionEvent, RedlockEvents } from './events.js';
 import type { Clock } from '../runtime/clock.js';
 import type { EventHub } from '../runtime/event-hub.js';
+import type { HeldBy } from '../runtime/instance-info.js';
 import { type AcquisitionFacts, AcquisitionTelemetry } from './acquisition-telemetry.js';
 import type {
   AcquisitionObserver,
   ExtensionObserver,
+  Holders,
   NodeObserver,
   LeaseFacts,
   Release,
@@ -108,6 +110,8 @@ export class Telemetry implements NodeObserver {
   readonly nodes: readonly NamedNode[];
   readonly clock: Clock;
   readonly events: EventHub<RedlockEvents>;
+  /** Undefined in an instance that asks nobody. */
+  holders: Holders | undefined;
   readonly #unheard: ExtensionObserver;
 
   constructor(instance: object, nodes: readonly NamedNode[], clock: Clock, events: EventHub<RedlockEvents>) {
@@ -136,15 +140,21 @@ export class Telemetry implements NodeObserver {
     return this.events.has('released') || RELEASE.isHeard;
   }
 
-  /** Settles as `run` does. */
-  async acquire<T>(facts: AcquisitionFacts, run: (observer: AcquisitionObserver) => Promise<T>): Promise<T> {
+  /** Settles as `run` does, but for the errors in whose place `naming` gives others. */
+  async acquire<T>(
+    facts: AcquisitionFacts,
+    naming: (error: unknown) => Promise<RedlockError> | undefined,
+    run: (observer: AcquisitionObserver) => Promise<T>,
+  ): Promise<T> {
     const acquisition = new AcquisitionTelemetry(this, facts);
     const reporting = async (): Promise<T> => {
       try {
         return await run(acquisition);
       } catch (error) {
-        if (RedlockError.is(error)) acquisition.failed(error);
-        throw error;
+        const named = naming(error);
+        const last = named === undefined ? error : await named;
+        if (RedlockError.is(last)) acquisition.failed(last);
+        throw last;
       }
     };
     return ACQUIRE.isHeard ? acquisition.trace(reporting) : reporting();
@@ -162,7 +172,16 @@ export class Telemetry implements NodeObserver {
     if (!this.events.has('lost')) return;
     const { kind, resources } = lease;
     const { tally } = cause;
-    this.events.tell('lost', { resources, kind: kind.name, tally, heldMs: this.#heldMs(lease), cause });
+    const isTaken = tally.some(({ outcome }) => outcome === 'refused');
+    const by = isTaken ? this.holderOf(lease) : {};
+    const heldMs = this.#heldMs(lease);
+    this.events.tell('lost', { resources, kind: kind.name, tally, heldMs, cause, ...by });
+  }
+
+  /** The holder of a lock, for an event: as far as is known at once. */
+  holderOf({ kind, resources }: Pick<LeaseFacts, 'kind' | 'resources'>): { readonly heldBy?: HeldBy } {
+    const heldBy = this.holders?.glance(resources, kind);
+    return heldBy === undefined ? {} : { heldBy };
   }
 
   /** It is given back; only counted unless `hearsReleases`. */

@@ -10,6 +10,7 @@ import { invalidArgument, RedlockError } from '../runtime/errors.js';
 import { checkNames } from '../input/option-names.js';
 import type { RedlockOptions } from '../input/options.js';
 import { SystemRandom } from '../runtime/random.js';
+import { thisProcess } from '../runtime/this-process.js';
 import { Redlock } from '../redlock.js';
 import type { PushListener, Subscription } from '../redis/subscription.js';
 import type { Command, Transport, TransportState } from '../redis/transport.js';
@@ -131,8 +132,15 @@ export class MemoryMasters {
       for (const link of transports) link.close();
       this.#instances.delete(redlock);
     };
+    const wall = (): number => Math.floor(WALL_US / 1_000 + this.#clock.now()); // as the masters have it
     const time = { clock: this.#clock, timers: this.#timers, leaseTimers: awaitingAll(this.#timers) };
-    const environment = { ...time, transports, random: new SystemRandom(), disconnect };
+    const environment = {
+      ...time,
+      transports,
+      random: new SystemRandom(),
+      process: thisProcess(wall),
+      disconnect,
+    };
     const redlock = new Redlock(environment, options);
     for (const link of transports) link.open();
     this.#instances.add(redlock);

@@ -19,7 +19,7 @@ describe(`quorate run on a terminal: N=${NODES}, real masters`, () => {
   before(async () => {
     program();
     masters = await startMasters(NODES, { backend: 'process' });
-    redlock = Redlock.connect(masters.urls);
+    redlock = Redlock.connect(masters.urls, { label: 'api-3' });
     await redlock.ready();
     env = { QUORATE_NODES: masters.urls.join(',') };
   });
@@ -45,7 +45,7 @@ describe(`quorate run on a terminal: N=${NODES}, real masters`, () => {
     const gone = once(child, 'exit');
     let out = '';
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-    const held = `quorate: waiting for busy: held by ${holder}, for another `;
+    const held = `quorate: waiting for busy: held by api-3 (${holder}), for another `;
     let piped: Running | undefined;
     try {
       await eventually(() => out.includes(held) && out.includes('; 1 waits before this one'));

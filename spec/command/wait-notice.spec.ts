@@ -95,7 +95,7 @@ describe('the notice of a wait: in which words', () => {
   function held(queue: readonly string[], waiting = queue.length): Inspection {
     const node = { node: 'a:1', state: 'held', holder: 'f00', remainingMs: 9_000, waiting, queue } as const;
     const seen = { resource: 'x', state: 'held', holder: 'f00', remainingMs: 9_000, waiting } as const;
-    return { ...seen, nodes: [node], local: NOBODY };
+    return { ...seen, waiters: [], nodes: [node], local: NOBODY };
   }
   const text = (seen: LockSeen) => sightOf(seen, ['client:first', OWN])?.text;
   const HELD = 'waiting for x: held by f00, for another 9.0 s unless it is renewed';
@@ -139,7 +139,9 @@ describe('the notice of a wait: in which words', () => {
       readers: ['f00'],
       writer: undefined,
       holders: [],
+      heldBy: [],
       waiting: 3,
+      waiters: [],
       nodes: [node],
     };
     expect(text(shared)).to.equal('waiting for x: held by reader f00; 1 waits before this one');
@@ -147,7 +149,7 @@ describe('the notice of a wait: in which words', () => {
 
   it('nobody holds it: said where that lasts, and not where it is about to be taken', () => {
     const without = (state: 'contended' | 'unknown' | 'free'): LockSeen => ({
-      ...{ resource: 'x', state, waiting: 0, nodes: [], local: NOBODY },
+      ...{ resource: 'x', state, waiting: 0, waiters: [], nodes: [], local: NOBODY },
     });
     expect(text(without('contended'))).to.equal('waiting for x: nobody has a quorum');
     expect(text(without('unknown'))).to.equal('waiting for x: too few masters answer');

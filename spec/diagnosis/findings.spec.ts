@@ -15,6 +15,7 @@ const SUBJECT: Subject = {
   driftFactor: 0.01,
   restartGuardMs: 0,
   keyPrefix: '',
+  label: true,
   features: ['exclusive'],
 };
 const GUARDED = { ...SUBJECT, restartGuardMs: 60_000 };
@@ -35,6 +36,7 @@ function factsOf(
     // the findings read no more of it
     transport: { name, isCluster: false, database: 0 } as Transport,
     isLoginRefused: false,
+    isRecordRefused: false,
     tripsMs: [1],
     info: new ServerInfo([...FIT, ...lines].join('\n')),
     settings: new Map([['appendfsync', 'always']]),

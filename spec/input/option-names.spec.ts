@@ -7,7 +7,7 @@ import { fakeCluster } from '../support/fake-cluster.js';
 import { rejection, thrown } from '../support/rejection.js';
 
 const INSTANCE =
-  'ttlMs, waitMs, nodeTimeoutMs, renew, maxHoldMs, fencing, fair, handOver, retry, localTurns, driftFactor, keyPrefix, restartGuardMs, maxWaiters, awaitRelease';
+  'ttlMs, waitMs, nodeTimeoutMs, renew, maxHoldMs, fencing, fair, handOver, retry, localTurns, driftFactor, keyPrefix, restartGuardMs, maxWaiters, awaitRelease, label';
 
 /** What an instance says to an option of that name. */
 function said(name: string, value: unknown = 1): string {

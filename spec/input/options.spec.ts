@@ -200,7 +200,8 @@ describe('options: what is taken', () => {
   it('nothing, and undefined: the defaults', () => {
     const { by: _, minDelayMs, maxDelayMs, ...rest } = resolveOptions();
     const { drainMs, onLoss, ...ofInstances } = DEFAULTS;
-    expect({ ...rest, minDelayMs, maxDelayMs }).to.deep.equal({ ...ofInstances, nodeTimeoutMs: 0 });
+    const undefaulted = { nodeTimeoutMs: 0, label: true, note: '' };
+    expect({ ...rest, minDelayMs, maxDelayMs }).to.deep.equal({ ...ofInstances, ...undefaulted });
     expect(resolveClose({})).to.deep.equal({ drainMs, releaseHeld: false });
     expect([resolveOnLoss({}), resolveOnLoss({ onLoss: undefined })]).to.deep.equal([onLoss, onLoss]);
     const nothing: Record<string, undefined> = {};

@@ -47,8 +47,15 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop();
 });
 
-function setUp(nodes = 3, options: RedlockOptions = {}, given: InstrumentOptions = {}): Instrumented {
-  const bench = fakeCluster(nodes, options);
+const PROCESS = { host: 'db-1', pid: 4711, version: '1.2.3', startedAtMs: 0 };
+
+function setUp(
+  nodes = 3,
+  options: RedlockOptions = {},
+  given: InstrumentOptions = {},
+  isNamed = false,
+): Instrumented {
+  const bench = fakeCluster(nodes, options, isNamed ? { process: PROCESS } : {});
   const exporter = new InMemorySpanExporter();
   const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   const reader = new Reader();
@@ -112,6 +119,19 @@ describe('spans', () => {
     expect(failed?.attributes['error.type']).to.equal('NO_QUORUM');
     expect(failed?.status).to.deep.equal({ code: SpanStatusCode.ERROR, message: error.message });
     expect(failed?.events.map(({ name }) => name)).to.deep.equal(['exception']);
+  });
+
+  it('the holder by its label, if the lock is taken and it is known', async () => {
+    const bench = setUp(3, {}, {}, true);
+    await bench.other('holder', { label: 'api-3' }).redlock.acquire('r');
+    await bench.time.advance(1);
+    expect(await bench.redlock.tryAcquire('r'), 'it begins the look-up').to.equal(null);
+    await rejection(bench.redlock.acquire('r', { waitMs: 0 }));
+    expect(await bench.redlock.tryAcquire('r')).to.equal(null);
+    await bench.redlock.acquire('s');
+    expect(bench.spans().map(({ attributes }) => attributes['quorate.held_by'])).to.deep.equal([
+      ...[undefined, 'api-3', 'api-3', undefined],
+    ]);
   });
 
   it('no name and no token, unless a function makes a label of the names', async () => {

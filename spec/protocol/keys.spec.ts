@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import {
+  clientKey,
   counterKey,
+  noteKey,
   pushChannel,
   queueKey,
   recordKey,
@@ -43,6 +45,19 @@ describe('keys: the names of keys beside a lock', () => {
       expect(tags.size, key).to.equal(1);
       if (!key.includes('}')) expect([...tags]).to.deep.equal([key]);
     }
+  });
+
+  it('a note: in the slot of its lock, and one for each holder', () => {
+    const holders = ['0123456789', 'abcdef0123'];
+    const all = NAMES.flatMap((key) => holders.map((holder) => noteKey(key, holder)));
+    expect(new Set(all).size).to.equal(all.length);
+    for (const key of NAMES) expect(hashTag(noteKey(key, '0123456789'))).to.equal(hashTag(counterKey(key)));
+    expect(noteKey('x', '0123456789')).to.equal('quorate:note:{x}:0123456789');
+  });
+
+  it('the record of an instance: by its public part and the prefix', () => {
+    expect(clientKey('', 'Ab_-1234')).to.equal('quorate:client:{Ab_-1234}');
+    expect(clientKey('app:', 'Ab_-1234')).to.equal('quorate:client:app:{Ab_-1234}');
   });
 
   it('the channel of a token names its client, and no secret', () => {

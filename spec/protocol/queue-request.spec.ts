@@ -250,7 +250,12 @@ describe('requests for a place in the queue', () => {
     for (const request of [release(scope, ANN), undo(scope, ANN)])
       expect(keysIn(request.command.args)).to.deep.equal(['r', ...BESIDE]);
     expect(keysIn(release(guarded, ANN).command.args)).to.deep.equal(['r', ...BESIDE]);
-    expect(keysIn(inspection('r').command.args)).to.deep.equal(['r', queueKey('r'), looksKey('r')]);
+    expect(keysIn(inspection('r').command.args)).to.deep.equal([
+      'r',
+      queueKey('r'),
+      looksKey('r'),
+      counterKey('r'),
+    ]);
     expect(keysIn(scriptedClaim(scope, ANN, 500, 0).command.args)).to.deep.equal(['r']);
     expect(keysIn(claimQueued(scope, ANN, 500, 0).command.args)).to.deep.equal(['r', ...BESIDE]);
     expect(claimQueued(guarded, ANN, 500, 9).command).to.deep.equal({

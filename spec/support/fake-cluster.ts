@@ -3,6 +3,7 @@
  */
 import type { WallClock } from '../../lib/runtime/clock.js';
 import type { Random } from '../../lib/runtime/random.js';
+import type { ThisProcess } from '../../lib/runtime/this-process.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { Redlock } from '../../lib/redlock.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
@@ -44,7 +45,7 @@ export interface Bench {
  *
  * @param kind  `isCluster`: each of them is a Redis Cluster, as instances find out when they are made; `hasPushes`:
  *   those who wait stand in the queue; `wall`: the wall clock of the client's machine; without it, nothing is proposed before
- *   the first reading of a master's clock
+ *   the first reading of a master's clock; `process`: that of the instances, which have names then
  */
 export function fakeCluster(
   nodes: number,
@@ -52,8 +53,14 @@ export function fakeCluster(
   {
     isCluster = false,
     hasPushes = false,
+    process,
     wall,
-  }: { readonly isCluster?: boolean; readonly hasPushes?: boolean; readonly wall?: WallClock } = {},
+  }: {
+    readonly isCluster?: boolean;
+    readonly hasPushes?: boolean;
+    readonly process?: ThisProcess;
+    readonly wall?: WallClock;
+  } = {},
 ): Bench {
   const time = new FakeTime();
   const masters = Array.from({ length: nodes }, (_, i) => new FakeMaster(`m${i + 1}`, time));
@@ -63,6 +70,7 @@ export function fakeCluster(
       {
         ...{ transports: masters, clock: time, timers: time, random, disconnect: () => undefined },
         idle: () => time.idleMs(),
+        ...(process && { process }),
         ...(wall && { wall }),
       },
       own,

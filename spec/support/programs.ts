@@ -58,6 +58,15 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     await redlock.close();
   },
 
+  /** Holds a lock under a note, renewed, and does nothing more. */
+  async 'hold-noted'() {
+    const [resource = 'r', note = '', ttlMs = '30000'] = args;
+    const redlock = Redlock.connect(urls, { waitMs: PATIENT.waitMs });
+    const lease = await redlock.acquire(resource, { note, ttlMs: Number(ttlMs), renew: true });
+    setInterval(() => undefined, 60_000);
+    say(`held ${lease.fence}`);
+  },
+
   /** Holds a lock to read, and does nothing more. */
   async 'hold-to-read'() {
     const [resource = 'r', ttlMs = '1000'] = args;

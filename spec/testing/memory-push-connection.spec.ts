@@ -137,7 +137,7 @@ describe('masters in memory: waiting in queues', () => {
   });
 
   it('N=3: when nobody waits any more, nothing of it is left after a while', async () => {
-    const { one, other, time } = bench(3, { ...LONG, renew: false });
+    const { one, other, time } = bench(3, { ...LONG, renew: false, label: false });
     const lease = await one.acquire('r');
     const before = time.pending;
     const wait = other.acquire('r');

@@ -7,7 +7,7 @@ import { RedlockError } from '../../runtime/errors.js';
 import type { Random } from '../../runtime/random.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT, misuse } from '../failure.js';
-import { SystemRandom } from '../library.js';
+import { describeHolder, SystemRandom } from '../library.js';
 import { connected } from '../run/connecting.js';
 import { runUnder } from '../run/holding.js';
 import { holdingTimes } from '../run/holding-times.js';
@@ -69,7 +69,8 @@ async function acquired(
   } catch (error) {
     if (signals.ended !== undefined) return exitCodeOfSignal(signals.ended);
     if (!RedlockError.is(error) || error.code !== 'LOCK_TAKEN') throw error;
-    complain(`${name} is held by another; quorate status ${name} shows it`);
+    const holder = error.heldBy === undefined ? undefined : describeHolder(error.heldBy);
+    complain(`${name} is held by ${holder ?? 'another'}; quorate status ${name} shows it`);
     return conflictExitCode;
   } finally {
     notice?.end();

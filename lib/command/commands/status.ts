@@ -6,6 +6,8 @@ import { EXIT, Failure, misuse } from '../failure.js';
 import { quorumOf } from '../library.js';
 import { lastFence, namesOn } from '../masters-data.js';
 import { type Connection, connect, settingsOf } from '../settings.js';
+import { detailsOf, named, waitersTable } from '../people-text.js';
+import type { HeldBy } from '../../runtime/instance-info.js';
 import { coloured, complain, print, printJson, shownTime, table } from '../terminal.js';
 import { untilInterrupted } from '../until-interrupted.js';
 import { masters } from './doctor.js';
@@ -87,7 +89,9 @@ export function shownLock(seen: Seen): string {
   const { resource, state, waiting, fence } = seen;
   return [
     `${coloured(resource, 'bold')}: ${holderOf(seen) ?? (state === 'foreign' ? 'no lock: the key holds something else' : state)}`,
+    ...detailsOf(knownOf(seen)),
     `waiting: ${waiting}${fence === undefined ? '' : `   last fencing token: ${fence}`}`,
+    ...waitersTable(seen.waiters, waiting),
     '',
     table([['master', 'state', 'holder', 'time left'], ...seen.nodes.flatMap(rowsOf)]),
   ].join('\n');
@@ -96,16 +100,24 @@ export function shownLock(seen: Seen): string {
 /** Names the holder, and the time left; undefined if nobody holds it. */
 export function holderOf(seen: LockSeen): string | undefined {
   if ('kind' in seen) {
-    if (seen.writer !== undefined) return `held by writer ${seen.writer}`;
-    const readers = seen.readers.map((reader) => `reader ${reader}`);
-    const holders = seen.holders.map(({ holder, slots }) => `${holder} (${shownPermits(slots)})`);
+    const nameOf = (holder: string): string => named(holder, seen.heldBy);
+    if (seen.writer !== undefined) return `held by writer ${nameOf(seen.writer)}`;
+    const readers = seen.readers.map((reader) => `reader ${nameOf(reader)}`);
+    const holders = seen.holders.map(({ holder, slots }) => `${nameOf(holder)} (${shownPermits(slots)})`);
     const all = [...readers, ...holders];
     return all.length === 0 ? undefined : `held by ${all.join('; ')}`;
   }
   const { holder, remainingMs = 0 } = seen;
   if (holder === undefined) return undefined;
-  if (remainingMs === Infinity) return `held by ${holder}, without expiry`;
-  return `held by ${holder}, for another ${shownTime(remainingMs)} unless it is renewed`;
+  const name = named(holder, knownOf(seen));
+  if (remainingMs === Infinity) return `held by ${name}, without expiry`;
+  return `held by ${name}, for another ${shownTime(remainingMs)} unless it is renewed`;
+}
+
+/** What is known of its holders. */
+function knownOf(seen: LockSeen): readonly HeldBy[] {
+  if ('kind' in seen) return seen.heldBy;
+  return seen.heldBy === undefined ? [] : [seen.heldBy];
 }
 
 /** How many they are, and which. */

@@ -41,10 +41,12 @@ function textOf(store: Store, key: string): string | undefined {
 
 /** The commands without a script, by name. */
 export const PLAIN_COMMANDS: Readonly<Record<PlainCommand, Plain>> = {
-  /** SET key token PX ttl NX */
-  set(store, [key = '', token = '', , ttl]) {
-    if (store.get(key) !== undefined) return null;
-    store.set(key, token, Number(ttl));
+  /** SET key text [PX ttl] [NX | XX] */
+  set(store, [key = '', text = '', ...options]) {
+    const isThere = store.get(key) !== undefined;
+    if (options.includes(isThere ? 'NX' : 'XX')) return null;
+    const px = options.indexOf('PX');
+    store.set(key, text, px < 0 ? 'none' : Number(options[px + 1]));
     return 'OK';
   },
   setnx(store, [key = '', text = '']) {

@@ -34,6 +34,7 @@ const lookedAt = (key: string): readonly string[] => [
 ];
 const LOOKED = lookedAt(KEY);
 const LOOKS = looksKey(KEY);
+const COUNTER = counterKey(KEY);
 const LIFE_MS = 600_000;
 const HOUR_MS = 3_600_000;
 /** The fencing token that is proposed, and the server's clock. */
@@ -945,7 +946,7 @@ describe('fair waiting: scripts on a real server', () => {
       const later = await server.micros(); // not before the looks, however long they took
       const yielded = yieldBy(BEN, { ...PLACE, serial, proposal: later });
       expect(await runLoneOn(other, yielded, LOOKED)).to.equal(1);
-      expect(await other.eval(INSPECT.source, 3, KEY, QUEUE, LOOKS)).to.deep.include.members([
+      expect(await other.eval(INSPECT.source, 4, KEY, QUEUE, LOOKS, COUNTER)).to.deep.include.members([
         reserved(ANN),
         2,
         [BEN, CAT],
@@ -1024,7 +1025,28 @@ describe('fair waiting: scripts on a real server', () => {
   });
 
   describe('inspect', () => {
-    const inspect = (): Promise<unknown> => run(INSPECT, [KEY, QUEUE, LOOKS]);
+    const ask = async (): Promise<unknown[]> =>
+      (await run(INSPECT, [KEY, QUEUE, LOOKS, COUNTER])) as unknown[];
+    const inspect = async (): Promise<unknown> => (await ask()).slice(0, 5);
+
+    it(`{…, tickets, counter, us}: those of the first ${SHOWN_WAITERS}, the counter as it is, the clock`, async () => {
+      await hold(DAN);
+      const tokens = Array.from({ length: SHOWN_WAITERS + 3 }, (_, i) => tokenFrom('ann', String(100 + i)));
+      for (const [i, token] of tokens.entries()) await queue(token, TICKET + i);
+      const scores = tokens.slice(0, SHOWN_WAITERS).map((token) => server.redis.zscore(QUEUE, token));
+      const tickets = (await Promise.all(scores)).map(String);
+      expect(new Set(tickets).size).to.equal(SHOWN_WAITERS);
+      const before = await server.micros();
+      const [tickets1, counter1, us] = (await ask()).slice(5);
+      expect([tickets1, counter1]).to.deep.equal([tickets, '']);
+      expect(us).to.be.within(before, await server.micros());
+      await server.redis.set(COUNTER, '12345');
+      expect((await ask())[6]).to.equal('12345');
+      await server.redis.del(COUNTER);
+      await server.redis.lpush(COUNTER, 'data');
+      expect((await ask())[6]).to.equal('');
+      expect((await server.without('time', ask)).slice(6)).to.deep.equal(['', 0]);
+    });
 
     it(`{code, ms, owner, waiting, tokens}: the first ${SHOWN_WAITERS} of them, in their order`, async () => {
       await hold(DAN);

@@ -212,7 +212,8 @@ describe('votes at rest: scripts on a real server', () => {
 
     it('is free for onlookers, and keeps its queue', async () => {
       await look(CAT, 3);
-      expect(await run(INSPECT, [KEY, queueKey(KEY)])).to.deep.equal([0, -2, '', 1, [CAT]]);
+      const seen = await run(INSPECT, [KEY, queueKey(KEY), looksKey(KEY), counterKey(KEY)]);
+      expect((seen as unknown[]).slice(0, 5)).to.deep.equal([0, -2, '', 1, [CAT]]);
     });
 
     it('is claimed by the next look once it is over', async () => {

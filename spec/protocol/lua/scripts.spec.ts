@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
+import { counterKey, queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
 import { COUNTER_LIFE_MS, LAST_FENCE, HOLDS } from '../../../lib/protocol/lua/stored.js';
 import { ENTRY } from '../../../lib/protocol/lua/entries.js';
 import {
@@ -64,7 +64,8 @@ describe('scripts on a real server', () => {
     );
   const extend = (keys: readonly string[], ttlMs = 600_000, mayCreate = 1): Promise<unknown> =>
     server.runLone(loneEntry(ENTRY.extend, 'mine', { ttl: ttlMs, create: mayCreate }, keys.length), keys);
-  const inspect = (key: string): Promise<unknown> => run(INSPECT, [key, queueKey(key), looksKey(key)]);
+  const inspect = async (key: string): Promise<unknown> =>
+    ((await run(INSPECT, [key, queueKey(key), looksKey(key), counterKey(key)])) as unknown[]).slice(0, 5);
   const expectMs = async (key: string, ms: number): Promise<void> =>
     void expect(await server.redis.pttl(key)).to.be.within(ms - slackMs(ms), ms);
 

@@ -63,7 +63,7 @@ describe('set-ups: a Redis Cluster of three shards', () => {
     const more = (others?.list ?? []).map(({ port }) => kind.open(port));
     const all = [kind.openCluster(shards[0]?.port ?? 0), ...more];
     clients.push(...all);
-    const redlock = new Redlock(all, { ...PATIENT, ...options });
+    const redlock = new Redlock(all, { ...PATIENT, label: false, ...options });
     locks.push(redlock);
     return redlock;
   }

@@ -1,0 +1,90 @@
+/**
+ * What is known of other instances: their records, read from the masters and remembered for a while, and the notes of holders.
+ * A look-up asks all masters and ends with the first record, or with a quorum that has none; it never rejects.
+ */
+import type { Coordinator } from '../coordinator/coordinator.js';
+import { isNote } from '../input/texts.js';
+import { clientKey, noteKey } from '../protocol/keys.js';
+import { textReading } from '../protocol/text-requests.js';
+import type { SurveyAnswer } from '../quorum/survey.js';
+import type { Clock } from '../runtime/clock.js';
+import type { InstanceInfo } from '../runtime/instance-info.js';
+import { type InstanceRecord, readRecord } from './instance-record.js';
+
+/** How long a record holds. The holder refreshes it every 20 s, with the leases that it holds by then. */
+const KNOWN_MS = 30_000;
+/** How many instances are remembered. */
+export const MOST_KNOWN = 1_000;
+
+interface Known {
+  readonly record: InstanceRecord;
+  readonly untilMs: number;
+}
+
+export class InstanceNames {
+  readonly #coordinator: Pick<Coordinator, 'survey' | 'quorum'>;
+  readonly #clock: Clock;
+  readonly #keyPrefix: string;
+  readonly #known = new Map<string, Known>();
+  /** Look-ups under way. */
+  readonly #asked = new Map<string, Promise<void>>();
+
+  constructor(coordinator: Pick<Coordinator, 'survey' | 'quorum'>, clock: Clock, keyPrefix: string) {
+    this.#coordinator = coordinator;
+    this.#clock = clock;
+    this.#keyPrefix = keyPrefix;
+  }
+
+  /** As far as is known. */
+  of(id: string): InstanceInfo {
+    return this.#known.get(id)?.record.info ?? { id };
+  }
+
+  /** The fencing token of a lease that this instance holds; undefined if it is not known. */
+  fenceOf(id: string, holder: string): number | undefined {
+    return this.#known.get(id)?.record.fences.get(holder);
+  }
+
+  /** Learns who they are, as far as that is not known. */
+  async learn(ids: Iterable<string>, timeoutMs: number): Promise<void> {
+    const nowMs = this.#clock.earliest();
+    const unknown = [...new Set(ids)].filter((id) => !((this.#known.get(id)?.untilMs ?? -Infinity) > nowMs));
+    await Promise.all(unknown.map((id) => this.#asked.get(id) ?? this.#ask(id, timeoutMs)));
+  }
+
+  /** The note of that holder; undefined without one. */
+  async note(key: string, holder: string, timeoutMs: number): Promise<string | undefined> {
+    const text = await this.#read(noteKey(key, holder), timeoutMs);
+    return isNote(text) && text !== '' ? text : undefined;
+  }
+
+  #ask(id: string, timeoutMs: number): Promise<void> {
+    const asked = this.#read(clientKey(this.#keyPrefix, id), timeoutMs).then((text) => {
+      this.#asked.delete(id);
+      const record = text === undefined ? undefined : readRecord(id, text);
+      if (record !== undefined) this.#remember(id, record);
+    });
+    this.#asked.set(id, asked);
+    return asked;
+  }
+
+  #remember(id: string, record: InstanceRecord): void {
+    this.#known.delete(id);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size >= MOST_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(id, { record, untilMs: this.#clock.earliest() + KNOWN_MS });
+  }
+
+  async #read(key: string, timeoutMs: number): Promise<string | undefined> {
+    const { quorum } = this.#coordinator;
+    const isEnough = (answers: readonly (SurveyAnswer | undefined)[]): boolean =>
+      textIn(answers) !== undefined || answers.filter((one) => one?.kind === 'answered').length >= quorum;
+    return textIn(await this.#coordinator.survey(textReading(key), timeoutMs, { isEnough }));
+  }
+}
+
+function textIn(answers: readonly (SurveyAnswer | undefined)[]): string | undefined {
+  for (const answer of answers)
+    if (answer?.kind === 'answered' && typeof answer.reply === 'string') return answer.reply;
+  return undefined;
+}

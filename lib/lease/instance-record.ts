@@ -1,0 +1,70 @@
+/**
+ * The record of an instance, by which others name the holder of a lock: host, process, label, and the fencing tokens of its
+ * oldest leases, whose counters may be gone. One JSON text per instance and master. Other programs may write there, too: an odd
+ * value is left out, and a text that is shown has passed the checks of an option.
+ */
+import { isCount } from '../input/given.js';
+import { isLabel } from '../input/texts.js';
+import type { InstanceInfo } from '../runtime/instance-info.js';
+
+/** A record as it was read. */
+export interface InstanceRecord {
+  readonly info: InstanceInfo;
+  /** The fencing tokens of the oldest leases that it holds, by the fingerprints of their tokens. */
+  readonly fences: ReadonlyMap<string, number>;
+}
+
+/** A lease that is held, as a record has it. */
+export interface HeldFence {
+  readonly holder: string;
+  readonly fence: number;
+}
+
+/** The most leases in a record. */
+export const MOST_FENCES = 32;
+/** The most characters of a record that are read. */
+const MOST_LENGTH = 4_096;
+
+const FINGERPRINT = /^[\da-f]{10}$/;
+
+/** @param held  the oldest first */
+export function recordText(
+  { host, label, pid, startedAt, version }: InstanceInfo,
+  held: readonly HeldFence[],
+): string {
+  const fences = Object.fromEntries(held.slice(0, MOST_FENCES).map(({ fence, holder }) => [holder, fence]));
+  return JSON.stringify({ label, host, pid, version, startedAt, held: fences });
+}
+
+/** @returns undefined for what is no record */
+export function readRecord(id: string, text: string): InstanceRecord | undefined {
+  if (text.length > MOST_LENGTH) return undefined;
+  const found = objectIn(text);
+  if (found === undefined) return undefined;
+  const { host, label, pid, startedAt, version } = found;
+  const info = {
+    id,
+    ...(isLabel(label) ? { label } : {}),
+    ...(isLabel(host) ? { host } : {}),
+    ...(isCount(pid, 0) ? { pid } : {}),
+    ...(isLabel(version) ? { version } : {}),
+    ...(isCount(startedAt, 0) ? { startedAt } : {}),
+  };
+  return { info, fences: new Map(fencesIn(found['held'])) };
+}
+
+function objectIn(text: string): Record<string, unknown> | undefined {
+  try {
+    const found: unknown = JSON.parse(text);
+    return typeof found === 'object' && found !== null ? (found as Record<string, unknown>) : undefined; // checked above
+  } catch {
+    return undefined;
+  }
+}
+
+function fencesIn(held: unknown): readonly (readonly [string, number])[] {
+  if (typeof held !== 'object' || held === null) return [];
+  return Object.entries(held).flatMap(([holder, fence]) =>
+    FINGERPRINT.test(holder) && isCount(fence, 1) ? [[holder, fence] as const] : [],
+  );
+}
