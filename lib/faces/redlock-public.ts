@@ -1,7 +1,7 @@
 /** What users of `quorate/redlock` see of its calls. */
 import type { RedisClient } from '../redis/client.js';
 
-/** A client of ioredis or node-redis. */
+/** A client of ioredis, node-redis or Valkey GLIDE. */
 export type Client = RedisClient;
 
 /** How the masters answered one attempt. */

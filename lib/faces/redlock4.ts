@@ -13,7 +13,7 @@ import type { Failure, Votes } from './tries.js';
 /** The build makes `require` of it. */
 const load = requireFrom(import.meta.url);
 
-/** A client of ioredis or node-redis. */
+/** A client of ioredis, node-redis or Valkey GLIDE. */
 type Client = RedisClient;
 /** As in Node: the error, or null and the value. */
 // oxlint-disable-next-line typescript/no-explicit-any -- as its users declare theirs

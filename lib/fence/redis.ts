@@ -11,8 +11,8 @@ import { scriptDigest, selecting } from '../redis/script.js';
 import { messageOf, requireFence, staleFence, storedDigits, wrongKind } from './refusal.js';
 
 /**
- * The parts of a client that the fence uses. A client of ioredis (`Redis`, `Cluster`) or node-redis (client, cluster, pool) has
- * them.
+ * The parts of a client that the fence uses. A client of ioredis (`Redis`, `Cluster`), node-redis (client, cluster, pool) or
+ * Valkey GLIDE has them.
  */
 export type RedisFenceClient = ScriptClient;
 
@@ -106,7 +106,8 @@ export class RedisFence {
   /** @throws RedlockError `INVALID_ARGUMENT`: not a client, or a wrong option */
   constructor(redis: RedisFenceClient, options: RedisFenceOptions = {}) {
     const runner = scriptRunner(redis);
-    if (runner === undefined) throw invalidArgument('redis', redis, 'a client of ioredis or node-redis');
+    if (runner === undefined)
+      throw invalidArgument('redis', redis, 'a client of ioredis, node-redis or Valkey GLIDE');
     checkNames('options', options, ['keyPrefix', 'ttlMs']);
     const { keyPrefix = 'quorate:accepted:', ttlMs } = options;
     if (typeof keyPrefix !== 'string' || !keyPrefix.isWellFormed())

@@ -5,8 +5,7 @@
 import { publicPart } from '../runtime/random.js';
 import { invalidArgument } from '../runtime/errors.js';
 
-/** The prefix of all our own names; a resource must not begin with it. */
-export const RESERVED = 'quorate:';
+export { RESERVED } from '../redis/transport.js';
 
 /** The counter of a lock's fencing tokens. */
 export function counterKey(key: string): string {

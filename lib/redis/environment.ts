@@ -77,7 +77,7 @@ export function overConnections<T>(
 const FOR_ADDRESS = 'Redlock.connect takes URLs';
 
 function noClients(given: unknown): RedlockError {
-  const wanted = 'a non-empty array of clients of ioredis or node-redis';
+  const wanted = 'a non-empty array of clients of ioredis, node-redis or Valkey GLIDE';
   if (typeof given === 'string')
     return invalidArgument('clients', withoutPassword(given), wanted, FOR_ADDRESS);
   const hint = isClient(given) ? 'wrap it in an array, new Redlock([client])' : undefined;

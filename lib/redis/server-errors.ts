@@ -47,6 +47,11 @@ const MISCONFIGURED =
 /** Errors of these that pass by themselves, or once somebody makes room. */
 const PASSING = /\b(?:READONLY|MISCONF|NOREPLICAS|OOM)\b/;
 
+/** A server's own errors begin with a code; those of clients are sentences. */
+export function isServerError({ message }: Error): boolean {
+  return /^[A-Z]{2,} /.test(message);
+}
+
 /** The server does not know the script's digest: it has run nothing. */
 export function isUnknownScript(error: Error): boolean {
   return error.message.startsWith('NOSCRIPT');

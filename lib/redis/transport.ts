@@ -18,6 +18,26 @@ export interface Command {
   selecting?: { readonly database: number; readonly command: Command };
 }
 
+/** What all keys of our own begin with; no resource does. */
+export const RESERVED = 'quorate:';
+
+/** Where its keys are among its arguments. */
+export function keyRange({ name, args }: Command): readonly [start: number, end: number] {
+  switch (name) {
+    case 'eval':
+    case 'evalsha':
+      return [2, 2 + Number(args[1])];
+    case 'time':
+    case 'ping':
+    case 'info':
+    case 'config':
+    case 'pubsub':
+      return [0, 0];
+    default:
+      return [0, name === 'del' ? args.length : 1];
+  }
+}
+
 /**
  * `opening`: the client is connecting for the first time; it gets up to the node timeout. `lost`: it is not connected; the
  * outcome of every request is unknown at once.

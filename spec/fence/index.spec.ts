@@ -20,6 +20,8 @@ describe('quorate/fence', () => {
       'lib/fence/refusal.ts',
       'lib/fence/sql.ts',
       'lib/input/option-names.ts',
+      'lib/redis/glide/errors.ts',
+      'lib/redis/glide/scripts.ts',
       'lib/redis/ioredis/database.ts',
       'lib/redis/ioredis/scripts.ts',
       'lib/redis/node-redis/scripts.ts',

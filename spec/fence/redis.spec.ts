@@ -1,8 +1,9 @@
+import { GlideClient, GlideClusterClient } from '@valkey/valkey-glide';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Cluster, Redis } from 'ioredis';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5';
-import { createClient, createCluster, RESP_TYPES } from 'redis';
+import { createClient, createClientPool, createCluster, RESP_TYPES } from 'redis';
 import { createClient as createClient5, createCluster as createCluster5 } from 'redis5';
 import {
   MemoryFence,
@@ -48,12 +49,19 @@ before(async () => {
       commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
     }),
     'node-redis 5': createClient5({ socket }),
+    'node-redis 6 pool': createClientPool({ socket }),
     'node-redis 6 cluster': createCluster({ rootNodes }),
     'node-redis 5 cluster': createCluster5({ rootNodes }),
   };
   await Promise.all(Object.values(nodeRedis).map((client) => client.connect()));
-  clients = { ...ioredis, ...nodeRedis };
+  const glide = {
+    GLIDE: await GlideClient.createClient({ addresses: [socket] }),
+    'GLIDE, bytes': await GlideClient.createClient({ addresses: [socket], defaultDecoder: 0 }),
+    'GLIDE cluster': await GlideClusterClient.createClient({ addresses: [node] }),
+  };
+  clients = { ...ioredis, ...nodeRedis, ...glide };
   close = () => {
+    for (const client of Object.values(glide)) client.close();
     for (const client of Object.values(ioredis)) client.disconnect();
     for (const client of Object.values(nodeRedis)) client.destroy();
   };
@@ -88,6 +96,10 @@ describe('RedisFence on real servers', () => {
     'node-redis 5',
     'node-redis 6 cluster',
     'node-redis 5 cluster',
+    'node-redis 6 pool',
+    'GLIDE',
+    'GLIDE, bytes',
+    'GLIDE cluster',
   ]) {
     it(`${kind}: accepts the first, the same and a higher one, refuses a lower one; resources are apart`, async () => {
       const client = clients[kind];
@@ -286,7 +298,7 @@ describe('RedisFence on real servers', () => {
     it(`a client that is ${JSON.stringify(client) ?? 'undefined'}: INVALID_ARGUMENT`, () => {
       const error = thrown(() => new RedisFence(client as unknown as RedisFenceClient));
       expect(error.code).to.equal('INVALID_ARGUMENT');
-      expect(error.message).to.match(/^redis must be a client of ioredis or node-redis; got /);
+      expect(error.message).to.match(/^redis must be a client of ioredis, node-redis or Valkey GLIDE; got /);
     });
   }
 

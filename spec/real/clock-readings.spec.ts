@@ -7,6 +7,8 @@ import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/stored.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { PATIENT } from '../support/patience.js';
 import { ALL_KINDS, type AnyClient, byHand, CLIENT_KINDS, eventually, isReady } from '../support/real.js';
+import { EVERY_KIND } from '../support/unordered.js';
+import { wide } from '../support/breadth.js';
 
 /** What is set on the client, each in the words of its library. */
 type Settings = Readonly<Record<string, unknown>>;
@@ -32,7 +34,7 @@ const OF_NODE_REDIS: Readonly<Record<string, Settings>> = {
   'commandOptions.timeout': { commandOptions: { timeout: 90_000 } },
 };
 
-for (const kind of ALL_KINDS) {
+for (const kind of wide(EVERY_KIND, ALL_KINDS)) {
   describe(`clock readings: ${kind.name}`, () => {
     const isIoredis = CLIENT_KINDS.some(({ name }) => name === kind.name);
     let masters: Masters;

@@ -7,7 +7,8 @@ import { type Backend, contract, type Hand } from '../support/contract.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { realBackend } from '../support/real-backend.js';
-import { ALL_KINDS, type AnyClient, startCluster } from '../support/real.js';
+import { type AnyClient, startCluster } from '../support/real.js';
+import { EVERY_KIND, POOL_KINDS, UNORDERED_KINDS } from '../support/unordered.js';
 import { wide } from '../support/breadth.js';
 
 const SIZES = [1, 2, 3, 5];
@@ -53,10 +54,14 @@ function overMasters(masters: Masters, connect: (port: number) => AnyClient): Ba
 }
 
 contract('masters in memory', SIZES, fakeBackend);
-for (const [i, kind] of ALL_KINDS.entries()) {
-  contract(`real servers, ${kind.name}`, wide(SIZES, i === 0 ? [1, 3] : []), async (nodes) =>
-    overMasters(await startMasters(nodes), (port) => kind.open(port)),
+for (const [i, kind] of [...EVERY_KIND, ...POOL_KINDS.slice(1)].entries()) {
+  const isUnordered = UNORDERED_KINDS.includes(kind);
+  contract(
+    `real servers, ${kind.name}`,
+    wide(SIZES, i === 0 ? [1, 3] : isUnordered ? [3] : []),
+    async (nodes) => overMasters(await startMasters(nodes), (port) => kind.open(port)),
   );
+  if (POOL_KINDS.includes(kind)) continue; // there is none for a cluster
   contract(`a one-node Redis Cluster, ${kind.name}`, wide([1], i === 0 ? [1] : []), async () =>
     overMasters(await startCluster(), (port) => kind.openCluster(port)),
   );

@@ -3,8 +3,9 @@ import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { PATIENT } from '../support/patience.js';
-import { ALL_KINDS, type AnyClient, byHand, eventually, isReady, Program } from '../support/real.js';
+import { type AnyClient, byHand, eventually, isReady, Program } from '../support/real.js';
 import { wide } from '../support/breadth.js';
+import { EVERY_KIND } from '../support/unordered.js';
 
 /** Of all connections to a master but ours. */
 async function connectionsOf(hand: Redis): Promise<readonly string[]> {
@@ -13,7 +14,7 @@ async function connectionsOf(hand: Redis): Promise<readonly string[]> {
   return ids.filter((id) => id !== String(own));
 }
 
-const CASES = ALL_KINDS.flatMap((kind) => [3, 1].map((nodes) => ({ kind, nodes })));
+const CASES = EVERY_KIND.flatMap((kind) => [3, 1].map((nodes) => ({ kind, nodes })));
 
 for (const { kind, nodes } of wide(CASES, CASES.slice(0, 1))) {
   describe(`disturbances: N=${nodes}, ${kind.name} at its defaults`, function () {
@@ -47,6 +48,7 @@ for (const { kind, nodes } of wide(CASES, CASES.slice(0, 1))) {
         const areOthers = now.every((ids, i) => ids.length > 0 && !ids.some((id) => before[i]?.includes(id)));
         return areOthers && clients.every(isReady);
       });
+      await redlock.ready(); // some clients do not show that they have lost a connection
     };
 
     it('connections are killed in the middle of use: callers get their locks, and no key is left', async () => {
@@ -99,6 +101,7 @@ for (const { kind, nodes } of wide(CASES, CASES.slice(0, 1))) {
         await master.kill();
         await master.restart();
         await eventually(() => [clients[i], hands[i]].every((one) => one !== undefined && isReady(one)));
+        await redlock.ready();
       }
       expect(await redlock.tryAcquire('r', { localTurns: 0 })).to.equal(null);
       await lease.extend();

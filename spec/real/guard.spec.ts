@@ -14,9 +14,10 @@ import {
   type Stand,
   UNGUARDED,
 } from '../support/guard/stand.js';
-import { ALL_KINDS, eventually } from '../support/real.js';
+import { eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { wide } from '../support/breadth.js';
+import { EVERY_KIND } from '../support/unordered.js';
 
 const start = (nodes: number, persistence: Persistence): Promise<Stand> =>
   ServerStand.start(nodes, { persistence });
@@ -30,7 +31,7 @@ guardContract('real servers', wide([1], []), start, [
   ...[bootstraps, readiness, markers, deployments],
 ]);
 guardContract('real servers', wide([5], []), start, [losses, periods]);
-for (const [i, kind] of ALL_KINDS.entries())
+for (const [i, kind] of EVERY_KIND.entries())
   guardContract(
     `${kind.name} at its defaults`,
     wide([1, 3], i === 0 ? [3] : []),

@@ -21,6 +21,8 @@ import {
 } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { RealBench } from './support/real-bench.js';
+import { EVERY_KIND } from '../support/unordered.js';
+import { wide } from '../support/breadth.js';
 
 /** Less than the others' ttl. */
 const SHORTER_MS = PATIENT.ttlMs / 2;
@@ -85,7 +87,7 @@ for (const nodes of [1, 3, 5]) {
     });
     afterEach(() => environment.close());
 
-    for (const kind of ALL_KINDS) {
+    for (const kind of wide(EVERY_KIND, ALL_KINDS)) {
       it(`${kind.name}: the votes are the waiter's for its ttl, with the mark until it extends; its fence is above the holder's`, async () => {
         const { before, lease } = await environment.handed({ ttlMs: SHORTER_MS }, kind);
         expect(lease.fence).to.be.above(before.fence ?? 0);

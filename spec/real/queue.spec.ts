@@ -5,6 +5,7 @@ import { ALL_KINDS, type ClientKind, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { RealBench } from './support/real-bench.js';
 import { further, wide } from '../support/breadth.js';
+import { EVERY_KIND } from '../support/unordered.js';
 
 const QUEUE = 'quorate:queue:{r}';
 const TURN = 'quorate:turn:{r}';
@@ -41,7 +42,7 @@ for (const nodes of wide([1, 3, 5], [3])) {
     });
     afterEach(() => environment.close());
 
-    for (const kind of ALL_KINDS) {
+    for (const kind of wide(EVERY_KIND, ALL_KINDS)) {
       it(`${kind.name}: served in the order in which they stand, by instances of their own`, async () => {
         const holder = await (await environment.lock()).acquire('r');
         const served: number[] = [];

@@ -19,6 +19,7 @@ import {
 } from '../support/real.js';
 import { RealBench } from './support/real-bench.js';
 import { wide } from '../support/breadth.js';
+import { EVERY_KIND } from '../support/unordered.js';
 
 const QUEUE = queueKey('r');
 const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
@@ -47,7 +48,7 @@ for (const nodes of wide([1, 3, 5], [3])) {
     });
     afterEach(() => environment.close());
 
-    for (const kind of ALL_KINDS) {
+    for (const kind of wide(EVERY_KIND, ALL_KINDS)) {
       it(`${kind.name}: readers beside each other, one writer alone, fences for writers (T-D2)`, async () => {
         const locks = await Promise.all(Array.from({ length: 6 }, () => environment.lock({}, kind)));
         let [readers, writers, last] = [0, 0, 0];

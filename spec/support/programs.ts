@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { type ClientName, Redlock } from '../../lib/index.js';
 import { PATIENT } from './patience.js';
-import { ALL_KINDS } from './real.js';
+import { EVERY_KIND } from './unordered.js';
 
 const [name = '', urlList = '', ...args] = process.argv.slice(2);
 const urls = urlList.split(',');
@@ -173,9 +173,9 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     );
   },
 
-  /** Waits in the queue, and never calls `close`: its own clients, of ioredis 6 or 5, are all that keeps it alive. */
+  /** Waits in the queue, and never calls `close`: its own clients, of any kind, are all that keeps it alive. */
   async 'wait-and-end'() {
-    const kind = ALL_KINDS.find((one) => one.name === (args[1] ?? 'ioredis 6'));
+    const kind = EVERY_KIND.find((one) => one.name === (args[1] ?? 'ioredis 6'));
     const clients = urls.flatMap((url) => kind?.open(Number(new URL(url).port)) ?? []);
     const redlock = new Redlock(clients, PATIENT);
     await redlock.using(args[0] ?? 'r', () => say('served'));

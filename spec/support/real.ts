@@ -75,12 +75,12 @@ export const NODE_REDIS_KINDS: readonly ClientKind<AnyClient>[] = [
   },
 ];
 
-/** Every client that quorate takes. */
+/** Every client that sends commands in order; `unordered.ts` has the others. */
 export const ALL_KINDS: readonly ClientKind<AnyClient>[] = [...CLIENT_KINDS, ...NODE_REDIS_KINDS];
 
 /** Whether a client is connected. */
 export function isReady(client: AnyClient): boolean {
-  return 'status' in client ? client.status === 'ready' : client.isReady === true;
+  return 'status' in client ? client.status === 'ready' : 'isReady' in client && client.isReady;
 }
 
 /** A client for what a spec does by hand. */

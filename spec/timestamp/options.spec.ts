@@ -96,9 +96,9 @@ describe('timestamp lock: options', () => {
 
   it('a client that is none is refused', () => {
     expect(thrown(() => new TimestampLock('redis://:hunter2@a' as never)).message).to.equal(
-      'client must be a client of ioredis or node-redis; got "redis://…@a": make a client of it, new Redis(url).',
+      'client must be a client of ioredis, node-redis or Valkey GLIDE; got "redis://…@a": make a client of it, new Redis(url).',
     );
     const error = thrown(() => new TimestampLock({ host: 'x' } as never));
-    expect(error.message).to.match(/^client must be a client of ioredis or node-redis/);
+    expect(error.message).to.match(/^client must be a client of ioredis, node-redis or Valkey GLIDE/);
   });
 });

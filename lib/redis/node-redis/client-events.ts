@@ -11,8 +11,9 @@ export interface Telling {
   listenerCount(event: ClientEvent): number;
 }
 
-/** The events of a client that quorate listens to: a cluster has `connect` and `disconnect`. */
-export type ClientEvent = 'ready' | 'connect' | 'error' | 'end' | 'disconnect' | 'reconnecting';
+/** The events of a client that quorate listens to: a cluster has `connect` and `disconnect`, a Sentinel client `client-error`. */
+export type ClientEvent =
+  'ready' | 'connect' | 'error' | 'end' | 'disconnect' | 'reconnecting' | 'client-error';
 
 export interface Hearer {
   onError?(error: Error): void;
@@ -33,6 +34,7 @@ export class ClientEvents {
   private constructor(client: Telling) {
     this.#client = client;
     client.on('error', this.#onError);
+    client.on('client-error', this.#onClientError);
     client.on('connect', this.#onConnect);
     for (const event of CHANGES) client.on(event, this.#onChange);
   }
@@ -55,6 +57,12 @@ export class ClientEvents {
     this.#onChange();
     // oxlint-disable-next-line no-console
     if (this.#client.listenerCount('error') === 1) console.error('[redis] Unhandled error event:', error);
+  };
+
+  /** A connection to a master, a replica or a Sentinel broke; unlike an error, nobody has to listen. */
+  readonly #onClientError = (event: object): void => {
+    const { type, error } = event as { readonly type: string; readonly error: Error };
+    if (type === 'MASTER') for (const hearer of this.#hearers) hearer.onError?.(error);
   };
 
   readonly #onConnect = (): void => {

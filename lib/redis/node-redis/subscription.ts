@@ -41,8 +41,8 @@ export function subscriberSettings(socket: object): object {
 
 /** Subscribes, and stays subscribed until it is closed. */
 export class NodeRedisSubscription implements Subscription {
-  readonly #duplicate: (settings: object) => SubscriberClient;
-  readonly #settings: object;
+  readonly #duplicate: (settings: object) => SubscriberClient | undefined;
+  readonly #socket: () => object;
   readonly #channel: string;
   readonly #listener: PushListener;
   #client: SubscriberClient | undefined;
@@ -52,15 +52,19 @@ export class NodeRedisSubscription implements Subscription {
   #failures = 0;
   #isClosed = false;
 
+  /**
+   * @param duplicate  gives none as long as there is no original
+   * @param socket  the settings of the original's, which lead to another master after a fail-over
+   */
   constructor(
-    duplicate: (settings: object) => SubscriberClient,
-    socket: object,
+    duplicate: (settings: object) => SubscriberClient | undefined,
+    socket: () => object,
     channel: string,
     listener: PushListener,
     timers: Timers = new SystemTimers(),
   ) {
     this.#duplicate = duplicate;
-    this.#settings = subscriberSettings(socket);
+    this.#socket = socket;
     this.#channel = channel;
     this.#listener = listener;
     this.#timers = timers;
@@ -80,7 +84,8 @@ export class NodeRedisSubscription implements Subscription {
   }
 
   #connect(): void {
-    const client = this.#duplicate(this.#settings);
+    const client = this.#duplicate(subscriberSettings(this.#socket()));
+    if (client === undefined) return this.#connectLater();
     this.#client = client;
     this.#ending = new Ending(client);
     let lossReason: Error | undefined;
@@ -120,10 +125,12 @@ export class NodeRedisSubscription implements Subscription {
     this.#client = undefined;
     this.#ending?.end();
     if (this.#isClosed) return;
-    if (!isRefused) {
-      this.#retry = this.#timers.background(resubscribeMs(this.#failures++), () => this.#connect());
-    }
+    if (!isRefused) this.#connectLater();
     this.#listener.onLost(cause, isRefused);
+  }
+
+  #connectLater(): void {
+    this.#retry = this.#timers.background(resubscribeMs(this.#failures++), () => this.#connect());
   }
 }
 

@@ -11,11 +11,18 @@
  *
  * It writes at the end of a turn of the event loop, all commands of the turn at once.
  */
-import { setMaxListeners } from 'node:events';
 import { afterImmediates } from '../../runtime/clock.js';
-import { addressName, type Command, prefixText, type Transport, type TransportState } from '../transport.js';
 import { hungUp, NO_HANDSHAKE } from '../server-errors.js';
+import {
+  addressName,
+  type Command,
+  keyRange,
+  prefixText,
+  type Transport,
+  type TransportState,
+} from '../transport.js';
 import { ClientEvents, type Telling } from './client-events.js';
+import { type CommandOptions, isTakenBack, OF_COMMANDS, prefixed, Sending } from './sending.js';
 import { NodeRedisSubscription, type SubscriberClient } from './subscription.js';
 
 /** The parts of a client of node-redis (client, cluster) that this library needs. */
@@ -28,7 +35,7 @@ export interface NodeRedisClient extends Telling {
   sendCommand(...given: never[]): Promise<unknown>;
 }
 
-interface Address {
+export interface Address {
   readonly host?: string;
   readonly port?: number;
   readonly path?: string;
@@ -55,43 +62,7 @@ interface ClientDetails {
 
 type Send = (...given: unknown[]) => Promise<unknown>;
 
-/** How a command is sent. */
-interface CommandOptions {
-  readonly typeMapping: object;
-  readonly timeout: undefined;
-  /** Takes the command back, unless it is written. */
-  readonly abortSignal: AbortSignal | undefined;
-  readonly asap: boolean;
-}
-
-/** Replies as RESP2 has them: maps as flat lists (the type of maps is `%`). */
-const OF_COMMANDS: CommandOptions = Object.freeze({
-  typeMapping: Object.freeze({ [37]: Array }),
-  timeout: undefined,
-  abortSignal: undefined,
-  asap: false,
-});
-
-/** What node-redis says of a command that was taken back. */
-const TAKEN_BACK = 'The command was aborted';
-
-/** What is sent on one connection. */
-class Sending {
-  readonly options: CommandOptions;
-  readonly #unwritten = new AbortController();
-
-  constructor() {
-    const { signal } = this.#unwritten;
-    setMaxListeners(0, signal); // each command that is not written yet has one
-    this.options = Object.freeze({ ...OF_COMMANDS, abortSignal: signal });
-  }
-
-  takeBack(): void {
-    this.#unwritten.abort();
-  }
-}
-
-const NOT_CONNECTED: Error = Object.freeze(new Error('this client is not open: call its connect()'));
+export const NOT_CONNECTED: Error = Object.freeze(new Error('this client is not open: call its connect()'));
 
 /** What node-redis says of a connection that the server closed. */
 const HUNG_UP = /^Socket closed unexpectedly$|\b(?:ECONNRESET|EPIPE)\b/;
@@ -136,7 +107,7 @@ export class NodeRedisTransport implements Transport {
       this.subscribe = (channel, listener) =>
         new NodeRedisSubscription(
           (settings) => details.duplicate?.(settings) as SubscriberClient,
-          details.options?.socket ?? {},
+          () => details.options?.socket ?? {},
           channel,
           listener,
         );
@@ -177,7 +148,7 @@ export class NodeRedisTransport implements Transport {
   }
 
   call(command: Command): Promise<unknown> {
-    const args = this.keyPrefix === '' ? command.args : prefixed(command, this.keyPrefix);
+    const args = prefixed(command, this.keyPrefix);
     return this.#send(command, args, this.#sending.options).catch(this.#explain);
   }
 
@@ -204,7 +175,7 @@ export class NodeRedisTransport implements Transport {
 
   /** What was taken back failed by the loss of the connection. */
   readonly #explain = (error: Error): never => {
-    throw error.message === TAKEN_BACK ? (this.#lossReason ?? error) : error;
+    throw isTakenBack(error) ? (this.#lossReason ?? error) : error;
   };
 
   #onError(error: Error): void {
@@ -229,29 +200,10 @@ function sender(client: NodeRedisClient, isCluster: boolean): Sender {
   const send = client.sendCommand.bind(client) as Send;
   if (isCluster)
     return ({ name }, args) => {
-      const firstKey = args[name === 'eval' || name === 'evalsha' ? 2 : 0];
-      return send(firstKey, false, [name, ...args], OF_COMMANDS);
+      const [first] = keyRange({ name, args });
+      return send(args[first], false, [name, ...args], OF_COMMANDS);
     };
   return ({ name }, args, options) => send([name, ...args], options);
-}
-
-/** Its keys with the client's own prefix, which the client puts before the keys of its own methods only. */
-function prefixed({ name, args }: Command, prefix: string): readonly string[] {
-  switch (name) {
-    case 'eval':
-    case 'evalsha': {
-      const end = 2 + Number(args[1]);
-      return args.map((arg, i) => (i >= 2 && i < end ? prefix + arg : arg));
-    }
-    case 'time':
-    case 'ping':
-    case 'info':
-    case 'config':
-    case 'pubsub':
-      return args;
-    default:
-      return args.map((arg, i) => (i === 0 || name === 'del' ? prefix + arg : arg));
-  }
 }
 
 export function isNodeRedis(given: unknown): given is NodeRedisClient {
@@ -263,11 +215,6 @@ export function isNodeRedis(given: unknown): given is NodeRedisClient {
     typeof given.sendCommand === 'function' &&
     'listenerCount' in given
   );
-}
-
-/** A pool and a Sentinel client send each command by any of their connections: an undo may run before its claim. */
-export function isUnordered(given: NodeRedisClient): boolean {
-  return 'totalClients' in given || 'getSentinelNode' in given;
 }
 
 function clientName({ _options, options }: ClientDetails): string {

@@ -19,6 +19,8 @@ import {
 } from '../../support/real.js';
 import { rejection } from '../../support/rejection.js';
 import { expectPromises } from '../support/promises.js';
+import { EVERY_KIND } from '../../support/unordered.js';
+import { wide } from '../../support/breadth.js';
 
 const SHARDS = 3;
 const CLAIMS = 500;
@@ -108,7 +110,7 @@ describe('set-ups: a Redis Cluster of three shards', () => {
     }
   }
 
-  for (const kind of ALL_KINDS) {
+  for (const kind of wide(EVERY_KIND, ALL_KINDS)) {
     for (const nodes of [1, 3]) {
       it(`${kind.name}, N=${nodes}: all that locks do, on every shard`, async () => {
         if (nodes > 1) others = await startMasters(nodes - 1);

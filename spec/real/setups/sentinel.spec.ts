@@ -5,13 +5,15 @@
  */
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { createSentinel } from 'redis';
+import { createSentinel as createSentinel5 } from 'redis5';
 import type { Master } from '../../../lib/redis/masters.js';
 import type { RedlockOptions } from '../../../lib/input/options.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
 import { HOST } from '../../../scripts/masters/wait.js';
 import { LONG_GUARD_MS, PATIENT } from '../../support/patience.js';
-import { byHand, CLIENT_KINDS, eventually, type SpecClient } from '../../support/real.js';
+import { type AnyClient, byHand, CLIENT_KINDS, connected, eventually } from '../../support/real.js';
 import { rejection } from '../../support/rejection.js';
 import { expectPromises, untilAllAnswer } from '../support/promises.js';
 import { ServerProcess } from '../support/server-process.js';
@@ -55,7 +57,16 @@ class SentinelSet {
 
   /** How clients are told where it is. */
   get address(): Exclude<Master, string> {
-    return { sentinels: [{ host: HOST, port: this.#sentinel.port }], name: NAME };
+    return { sentinels: [{ host: HOST, port: this.port }], name: NAME };
+  }
+
+  /** The sentinel's. */
+  get port(): number {
+    return this.#sentinel.port;
+  }
+
+  get master(): Redis {
+    return this.#hands[0] as Redis; // both were started
   }
 
   get replica(): Redis {
@@ -108,11 +119,43 @@ class SentinelSet {
   }
 }
 
+interface SentinelKind {
+  readonly name: string;
+  open(set: SentinelSet): AnyClient;
+}
+
+/** With one connection to the master, which is the default, and with several. */
+const NODE_REDIS = [1, 4].flatMap((masterPoolSize): SentinelKind[] => {
+  const optionsFor = ({ port }: SentinelSet) => ({
+    name: NAME,
+    sentinelRootNodes: [{ host: HOST, port }],
+    masterPoolSize,
+  });
+  return [
+    {
+      name: `node-redis 6, ${masterPoolSize} connections`,
+      open: (set) => connected(createSentinel(optionsFor(set))),
+    },
+    {
+      name: `node-redis 5, ${masterPoolSize} connections`,
+      open: (set) => connected(createSentinel5(optionsFor(set))),
+    },
+  ];
+});
+
+const KINDS: readonly SentinelKind[] = [
+  ...CLIENT_KINDS.map(({ name, open }) => ({
+    name,
+    open: ({ address }: SentinelSet) => open(0, { ...address }),
+  })),
+  ...NODE_REDIS,
+];
+
 describe('set-ups: Sentinel', function () {
   let set: SentinelSet;
   let others: Masters | undefined;
   const locks: Redlock[] = [];
-  const clients: SpecClient[] = [];
+  const clients: AnyClient[] = [];
   beforeEach(async () => {
     set = await SentinelSet.start();
   });
@@ -140,10 +183,31 @@ describe('set-ups: Sentinel', function () {
     expect((await connect().inspect('r')).nodes[0]?.node).to.match(new RegExp(`^${NAME}@${HOST}:\\d+$`));
   });
 
-  for (const kind of CLIENT_KINDS) {
+  for (const kind of NODE_REDIS) {
+    it(`${kind.name}: all that locks do, and by pushes`, async () => {
+      const open = (): Redlock => {
+        const client = kind.open(set);
+        const redlock = new Redlock([client], PATIENT);
+        clients.push(client);
+        locks.push(redlock);
+        return redlock;
+      };
+      const [one, other] = [open(), open()];
+      await untilAllAnswer(one, other);
+      await expectPromises(one, other);
+      expect((await one.diagnose()).findings.map(({ code }) => code)).to.include('SENTINEL');
+      const lease = await one.acquire('r');
+      const next = other.acquire('r');
+      await eventually(async () => String(await set.master.client('LIST')).includes('name=quorate-pushes'));
+      await lease.release();
+      await (await next).release();
+    });
+  }
+
+  for (const kind of KINDS) {
     it(`${kind.name}: a fail-over to a replica that has the vote: it stays held, and waiters are served`, async () => {
       const open = (): Redlock => {
-        const client = kind.open(0, { ...set.address });
+        const client = kind.open(set);
         const redlock = new Redlock([client], PATIENT);
         clients.push(client);
         locks.push(redlock);

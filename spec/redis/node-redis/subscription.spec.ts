@@ -55,7 +55,7 @@ function environment(fails: { connect?: Error; subscribe?: Error }[] = []) {
       made.push(client);
       return client;
     },
-    {},
+    () => ({}),
     'c',
     {
       onOpen: () => events.push('open'),
@@ -87,6 +87,24 @@ describe('node-redis: pushes', () => {
     await time.advance(50);
     expect(events).to.deep.equal(['open', 'lost: reset', 'open']);
     expect(made.map(({ isOpen }) => isOpen)).to.deep.equal([false, true]);
+  });
+
+  it('as long as there is nothing to duplicate, it tries again', async () => {
+    const time = new FakeTime();
+    const clients: FakeSubscriber[] = [];
+    const events: string[] = [];
+    const subscription = new NodeRedisSubscription(
+      () => clients[0],
+      () => ({}),
+      'c',
+      { onOpen: () => events.push('open'), onPush() {}, onLost: () => events.push('lost') },
+      time,
+    );
+    await time.advance(50);
+    clients.push(new FakeSubscriber({}));
+    await time.advance(100);
+    expect(events).to.deep.equal(['open']);
+    subscription.close();
   });
 
   it('waits longer after each failure, up to a second', async () => {

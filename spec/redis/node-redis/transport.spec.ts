@@ -1,9 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
 import sinon from 'sinon';
-import { checkClient, isClient, transportOver } from '../../../lib/redis/client.js';
+import { isClient, transportOver } from '../../../lib/redis/client.js';
 import { type NodeRedisClient, NodeRedisTransport } from '../../../lib/redis/node-redis/transport.js';
-import { thrown } from '../../support/rejection.js';
 
 /** What quorate uses of a client of node-redis. */
 class FakeClient extends EventEmitter implements NodeRedisClient {
@@ -235,20 +234,6 @@ describe('node-redis: its name, its database, and what is refused', () => {
     expect(isClient(client)).to.equal(true);
     expect(transportOver(client)).to.be.an.instanceof(NodeRedisTransport);
   });
-
-  for (const [name, details] of [
-    ['pool', { totalClients: 2 }],
-    ['Sentinel client', { getSentinelNode: () => undefined }],
-  ] as const) {
-    it(`a ${name} is refused: it sends commands in any order`, () => {
-      const given = Object.assign(new FakeClient(), details);
-      const { code, message } = thrown(() => checkClient(given, 'clients[0]', ''));
-      expect(code).to.equal('INVALID_ARGUMENT');
-      expect(message).to.match(
-        /^clients\[0\] must be .* with one connection; .*: .* sends commands in any order, so an undo may run before its claim\.$/,
-      );
-    });
-  }
 
   it('no listener is taken from a client: its own object would hear of nothing any more', () => {
     const { client, transport } = over();
