@@ -1,15 +1,14 @@
 /** Where a measurement was made. */
 import { execFileSync } from 'node:child_process';
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem, type } from 'node:os';
 import { type ClientName, DEFAULT_CLIENT } from './contenders/connection.js';
 import { find } from '../scripts/parts.cjs';
 
-const require = createRequire(import.meta.url);
-
 /** @param client  by which masters are reached */
 export function describeSurroundings(client: ClientName = DEFAULT_CLIENT): Record<string, string> {
-  const { version } = require(`${client}/package.json`) as { version: string };
+  const file = new URL(`../node_modules/${client}/package.json`, import.meta.url); // not all export it
+  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
   const cores = cpus();
   return {
     CPU: `${cores.length} × ${cores[0]?.model.trim() ?? 'unknown'}`,

@@ -2,6 +2,7 @@
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { type ClientName, type Connection, DEFAULT_CLIENT } from './connection.js';
 import type { Kept } from './contender.js';
+import { GlideConnection } from './glide-connection.js';
 import { IoredisConnection, type IoredisOptions } from './ioredis-connection.js';
 import { NodeRedisConnection } from './node-redis-connection.js';
 
@@ -10,7 +11,8 @@ export async function openConnections(
   client: ClientName = DEFAULT_CLIENT,
 ): Promise<readonly Connection[]> {
   if (client === 'ioredis') return openIoredis(urls);
-  const connections = await Promise.all(urls.map((url) => NodeRedisConnection.open(url)));
+  const library = client === 'redis' ? NodeRedisConnection : GlideConnection;
+  const connections: readonly Connection[] = await Promise.all(urls.map((url) => library.open(url)));
   await settle(connections);
   return connections;
 }

@@ -2,7 +2,7 @@
 import type { RedisClient } from '../../lib/redis/client.js';
 
 /** The packages, by their names. A run has one of them. */
-export const CLIENT_NAMES = ['ioredis', 'redis'] as const;
+export const CLIENT_NAMES = ['ioredis', 'redis', '@valkey/valkey-glide'] as const;
 
 export type ClientName = (typeof CLIENT_NAMES)[number];
 

@@ -14,6 +14,8 @@ export type Connect = (url: string) => LoadClient;
 
 /** Only that library is loaded. */
 export async function connectorOf(name: ClientName): Promise<Connect> {
+  if (name === '@valkey/valkey-glide')
+    throw new Error(`--lasting watches connections, which ${name} does not report`);
   return name === 'ioredis' ? await byIoredis() : await byNodeRedis();
 }
 

@@ -42,7 +42,8 @@ export function labelOf(name: ContenderName): string {
 
 /** The report is written as for ioredis, on which all contenders are. A floor is plain code on the client of its run. */
 export function onClient(text: string, { client }: Pick<Results, 'client'>): string {
-  return client === 'redis' ? text.replaceAll(/ioredis/gi, 'node-redis') : text;
+  const name = client === 'redis' ? 'node-redis' : client === '@valkey/valkey-glide' ? 'GLIDE' : undefined;
+  return name === undefined ? text : text.replaceAll(/ioredis/gi, name);
 }
 
 /** Long enough to tell what went wrong; the whole text is in the JSON. The name `Error` tells nothing. */

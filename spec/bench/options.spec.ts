@@ -83,7 +83,7 @@ describe('bench: the command line', () => {
     [['--only', 'sequential,speed'], /--only.*sequential.*"speed"/],
     [['--only', ''], /--only.*""/],
     [['--contenders', 'redlock6'], /--contenders.*redlock5.*"redlock6"/],
-    [['--client', 'valkey'], /--client.*ioredis, redis.*"valkey"/],
+    [['--client', 'valkey'], /--client.*ioredis, redis, @valkey\/valkey-glide.*"valkey"/],
     [['--client', ''], /--client.*""/],
     [['--client', 'redis', '--contenders', 'quorate,redlock5'], /--client redis.*redlock5/],
     [['--publish', '--client', 'redis'], /--publish.*--client/],
