@@ -5,6 +5,8 @@ import { createClient } from 'redis';
 import { createClient as createClient5 } from 'redis5';
 import * as quorate from '../../../../lib/index.js';
 import { Seeded } from '../../../simulation/world/seeded.js';
+import type { AnyClient } from '../../../support/real.js';
+import { UNORDERED_KINDS } from '../../../support/unordered.js';
 import { HistoryFile, type Manner, type Mode, nowMs, PRESENT } from '../history.js';
 import { type Held, Holding } from '../holding.js';
 import type { ClientOrder, FromClient } from '../orders.js';
@@ -39,7 +41,19 @@ const KINDS: readonly ((urls: readonly string[]) => Opened)[] = [
   (urls) => byNodeRedis(urls.map((url) => createClient({ url }))),
   (urls) => byIoredis(urls.map((url) => new Redis5(url))),
   (urls) => byNodeRedis(urls.map((url) => createClient5({ url }))),
+  ...UNORDERED_KINDS.map(
+    (kind) => (urls: readonly string[]) => byKind(urls.map((url) => kind.open(Number(new URL(url).port)))),
+  ),
 ];
+
+function byKind(clients: readonly AnyClient[]): Opened {
+  return {
+    clients,
+    end() {
+      for (const client of clients) client.disconnect();
+    },
+  };
+}
 
 function byIoredis(clients: readonly (Redis | Redis5)[]): Opened {
   for (const client of clients) client.on('error', expected);
