@@ -13,8 +13,8 @@
  * flight, and claims of one caller after the undo of the one before. A script that a master does not know yet may
  * arrive there by its digest before its source: that costs a second step, as after a restart.
  *
- * Bounds: as many as the node lets be in flight. A request whose answer is lost ends with its connection, or with the client's
- * own time limit; as long as a master is silent, the undo waits here behind its claim.
+ * Bounds: as many as the node lets be in flight. A request ends with its answer or its connection; as long as a master is
+ * silent, the undo waits here behind its claim.
  */
 import { type Command, keyRange, RESERVED } from '../transport.js';
 
