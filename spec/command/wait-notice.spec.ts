@@ -1,7 +1,7 @@
 /** What `quorate run` says on a terminal while it waits: when, how often, and in which words. */
 import { expect } from 'chai';
 import { sightOf } from '../../lib/command/commands/wait-sight.js';
-import type { LockSeen } from '../../lib/command/commands/status.js';
+import type { LockSeen } from '../../lib/upkeep/sight.js';
 import { type Sight, WaitNotice } from '../../lib/command/run/wait-notice.js';
 import type { Inspection } from '../../lib/lease/inspection.js';
 import type { NodeHolders } from '../../lib/lease/shared-inspection.js';

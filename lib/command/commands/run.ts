@@ -7,7 +7,7 @@ import { RedlockError } from '../../runtime/errors.js';
 import type { Random } from '../../runtime/random.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT, misuse } from '../failure.js';
-import { describeHolder, SystemRandom } from '../library.js';
+import { describeHolder, look, SystemRandom } from '../library.js';
 import { connected } from '../run/connecting.js';
 import { runUnder } from '../run/holding.js';
 import { holdingTimes } from '../run/holding-times.js';
@@ -81,7 +81,7 @@ async function acquired(
 function noticeOnTerminal(connection: Connection, name: string, own: OwnTokens): WaitNotice | undefined {
   if (!process.stderr.isTTY) return undefined;
   const seen = async (): Promise<Sight | undefined> => {
-    const [{ look }, { sightOf }] = await Promise.all([import('./status.js'), import('./wait-sight.js')]);
+    const { sightOf } = await import('./wait-sight.js');
     return sightOf(await look(connection, name), own.drawn);
   };
   return new WaitNotice(new SystemTimers(), seen, complain);

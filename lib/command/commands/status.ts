@@ -1,10 +1,10 @@
 /** `quorate status`: who holds a lock, master by master; which locks there are; the masters. */
-import type { Inspection, NodeInspection } from '../../lease/inspection.js';
-import type { SharedInspection, NodeHolders } from '../../lease/shared-inspection.js';
+import type { NodeInspection } from '../../lease/inspection.js';
+import type { NodeHolders } from '../../lease/shared-inspection.js';
+import type { LockSeen, Seen } from '../../upkeep/sight.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT, Failure, misuse } from '../failure.js';
-import { quorumOf } from '../library.js';
-import { lastFence, namesOn } from '../masters-data.js';
+import { namesOn, see } from '../library.js';
 import { type Connection, connect, settingsOf } from '../settings.js';
 import { detailsOf, named, waitersTable } from '../people-text.js';
 import type { HeldBy } from '../../runtime/instance-info.js';
@@ -18,12 +18,6 @@ const NAMES = 1_000;
 /** How many locks are read at a time. */
 const AT_ONCE = 50;
 const CLEAR = '\u001B[2J\u001B[H';
-
-/** A lock, whatever its kind. */
-export type LockSeen = Inspection | (SharedInspection & { readonly kind: 'shared' });
-
-/** The same, and the last fencing token that a quorum accepted. */
-export type Seen = LockSeen & { readonly fence?: number };
 
 export async function status(args: Arguments): Promise<number> {
   const pattern = args.text('names');
@@ -50,32 +44,6 @@ export async function status(args: Arguments): Promise<number> {
   } finally {
     await connection.close();
   }
-}
-
-/** A lock of either kind: a key that holds no exclusive lock may hold a shared one. */
-export async function look({ redlock }: Pick<Connection, 'redlock'>, name: string): Promise<LockSeen> {
-  const inspection = await redlock.inspect(name);
-  const isElse = inspection.nodes.some(({ state }) => state === 'foreign');
-  const shared = isElse ? await redlock.readWriteLock(name).read.inspect() : undefined;
-  if (shared === undefined || shared.state === 'foreign') return inspection;
-  return { ...shared, kind: 'shared' };
-}
-
-export async function see(connection: Connection, name: string): Promise<Seen> {
-  const { keyPrefix, transports } = connection;
-  const seen = await look(connection, name);
-  const answering = transports.filter((_transport, i) => seen.nodes[i]?.state !== 'unknown');
-  const fences = await Promise.all(answering.map((transport) => lastFence(transport, keyPrefix + name)));
-  const last = agreed(fences, quorumOf(transports.length));
-  return last === undefined ? seen : { ...seen, fence: last };
-}
-
-/**
- * The token that a quorum accepted, as it accepts every token that a holder gets. A waiter that had the vote of one master,
- * if only for a moment, left a higher token there.
- */
-function agreed(fences: readonly (number | undefined)[], quorum: number): number | undefined {
-  return fences.find((one) => one !== undefined && fences.filter((other) => other === one).length >= quorum);
 }
 
 async function showLock(connection: Connection, name: string, args: Arguments): Promise<number> {

@@ -2,31 +2,11 @@
 import { createInterface } from 'node:readline/promises';
 import type { Arguments } from '../arguments.js';
 import { EXIT, Failure, misuse } from '../failure.js';
-import type { Transport } from '../../redis/transport.js';
-import { isOurs, quorumOf, SystemRandom } from '../library.js';
-import { type Holders, holdersOn, keepOn, releaseOn, takeAway } from '../masters-data.js';
-import { type Connection, connect, settingsOf } from '../settings.js';
+import type { Answering } from '../../upkeep/freeing.js';
+import { forbid, isOurs, keepAll, quorumOf, releaseAll, see, takeable } from '../library.js';
+import { connect, settingsOf } from '../settings.js';
 import { complain, print, printJson, shownTime } from '../terminal.js';
-import { see, shownLock } from './status.js';
-
-/** One master that answers. */
-interface Seen {
-  readonly transport: Transport;
-  readonly holders: Holders;
-}
-
-/** What is done to the lock. */
-interface Taking {
-  readonly key: string;
-  readonly keyPrefix: string;
-  /** Masters that answer. */
-  readonly seen: readonly Seen[];
-  /** Those that have votes, with the votes that are taken. */
-  readonly taken: readonly Seen[];
-}
-
-/** How late an extension may arrive that was sent before the lease ended, in ms. */
-const LATE_MS = 10_000;
+import { shownLock } from './status.js';
 
 export async function unlock(args: Arguments): Promise<number> {
   const name = args.name();
@@ -38,10 +18,9 @@ export async function unlock(args: Arguments): Promise<number> {
   const connection = connect(settingsOf(args));
   try {
     const shown = await see(connection, name);
-    const { keyPrefix, transports } = connection;
-    const { seen, silent } = await findHolder(connection, keyPrefix + name);
-    const held = seen.filter(({ holders }) => holders.tokens.length > 0);
-    const quorum = quorumOf(transports.length);
+    const taking = await takeable(connection, name);
+    const { held, seen, silent, taken } = taking;
+    const quorum = quorumOf(connection.transports.length);
     if (seen.length < quorum)
       throw new Failure(
         `${silent} masters do not answer, so ${name} may be held there; run quorate doctor to find the cause`,
@@ -51,8 +30,6 @@ export async function unlock(args: Arguments): Promise<number> {
     if (held.length === 0 && forMs === undefined)
       return report(args, { resource: name, released: 0, silent });
     if (!isForced && !(await isWanted(name, shownLock(shown)))) return EXIT.no;
-    const taken = whatIsTaken(held, quorum);
-    const taking = { key: keyPrefix + name, keyPrefix, seen, taken };
     await forbid(taking);
     if (forMs === undefined) {
       await releaseAll(taking);
@@ -70,67 +47,8 @@ export async function unlock(args: Arguments): Promise<number> {
   }
 }
 
-async function findHolder(
-  { transports }: Connection,
-  key: string,
-): Promise<{ readonly seen: readonly Seen[]; readonly silent: number }> {
-  const looks = await Promise.allSettled(
-    transports.map(async (transport) => ({ transport, holders: await holdersOn(transport, key) })),
-  );
-  const seen = looks.flatMap((look) => (look.status === 'fulfilled' ? [look.value] : []));
-  return { seen, silent: transports.length - seen.length };
-}
-
-/**
- * The votes of those who have a quorum. Other votes belong to a client that claims at this moment, or that gets a vote by a
- * hand-over: it would count votes that are gone, and hold the lock beside the next holder. If nobody has a quorum, all votes
- * are taken.
- */
-function whatIsTaken(held: readonly Seen[], quorum: number): readonly Seen[] {
-  const votes = new Map<string, number>();
-  for (const token of held.flatMap(({ holders }) => holders.tokens))
-    votes.set(token, (votes.get(token) ?? 0) + 1);
-  const isHolder = (token: string): boolean => (votes.get(token) ?? 0) >= quorum;
-  if (![...votes.keys()].some(isHolder)) return held;
-  return held
-    .map(({ transport, holders }) => ({
-      transport,
-      holders: { ...holders, tokens: holders.tokens.filter(isHolder) },
-    }))
-    .filter(({ holders }) => holders.tokens.length > 0);
-}
-
-/**
- * From here on no holder sets its vote again, on any master that answers: its next extension shows it that its lease is gone.
- * @throws Error of the first master that failed
- */
-async function forbid({ keyPrefix, seen, taken }: Taking): Promise<void> {
-  const tokens = [...new Set(taken.flatMap(({ holders }) => holders.tokens))].filter(isOurs);
-  const lifeMs = LATE_MS + Math.max(0, ...taken.map(({ holders }) => holders.remainingMs));
-  await all(seen.map(({ transport }) => takeAway(transport, keyPrefix, tokens, lifeMs)));
-}
-
-/** At once, since a waiter claims on all masters as soon as the first one is free. */
-async function releaseAll({ key, taken }: Taking): Promise<void> {
-  await all(taken.map(({ transport, holders }) => releaseOn(transport, key, holders)));
-}
-
-/** Under a token that nobody has. @returns on how many masters */
-async function keepAll({ key, seen, taken }: Taking, forMs: number): Promise<number> {
-  const token = new SystemRandom().token();
-  const holders = [...new Set(taken.flatMap((one) => one.holders.tokens))];
-  const kept = await all(seen.map(({ transport }) => keepOn(transport, key, { token, forMs, holders })));
-  return kept.filter(Boolean).length;
-}
-
-/** @throws Error the first that failed, when all have ended */
-async function all<T>(calls: readonly Promise<T>[]): Promise<T[]> {
-  await Promise.allSettled(calls);
-  return Promise.all(calls);
-}
-
 /** A text that some program keeps there would be deleted for a lock. */
-function check(name: string, held: readonly Seen[], isForced: boolean, isKept: boolean): void {
+function check(name: string, held: readonly Answering[], isForced: boolean, isKept: boolean): void {
   if (isKept && held.some(({ holders }) => holders.isShared))
     throw new Failure(
       `${name} is a read-write lock or a semaphore; --for keeps exclusive locks`,

@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Arguments } from '../arguments.js';
 import { EXIT, Failure } from '../failure.js';
-import { ask } from '../masters-data.js';
-import { environmentOver, openClients } from '../library.js';
+import { ask, environmentOver, openClients } from '../library.js';
 import { print, printJson } from '../terminal.js';
 import { untilInterrupted } from '../until-interrupted.js';
 

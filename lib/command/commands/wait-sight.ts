@@ -1,7 +1,8 @@
 /** What somebody who waits for a lock wants to know: who holds it, and how many are before. */
+import type { LockSeen } from '../../upkeep/sight.js';
 import { fingerprint } from '../library.js';
 import type { Sight } from '../run/wait-notice.js';
-import { holderOf, type LockSeen } from './status.js';
+import { holderOf } from './status.js';
 
 const ELSE: Readonly<Record<LockSeen['state'], string | undefined>> = {
   held: undefined,

@@ -1,26 +1,16 @@
 /**
- * What the command reads on the masters beyond what the library shows: fencing counters, names of locks, and the tokens of
+ * What operators read on the masters beyond what an instance shows: fencing counters, names of locks, and the tokens of
  * holders, for taking a lock away from them. Tokens are never printed.
  */
-import { FENCE_BLOCK } from '../protocol/lua/stored.js';
-import { SystemTimers } from '../runtime/clock.js';
-import {
-  counterKey,
-  MUTEX,
-  NO_MARKER,
-  READ,
-  releaseQueued,
-  RESERVED,
-  RESERVED_MARK,
-  SettledScope,
-  Silence,
-  SHARED_FIELD,
-  takenKey,
-  taking,
-  toError,
-  tokenIn,
-} from './library.js';
+import { counterKey, RESERVED, takenKey } from '../protocol/keys.js';
+import { FENCE_BLOCK, SHARED_FIELD } from '../protocol/lua/stored.js';
+import { taking } from '../protocol/lone-requests.js';
+import { releaseQueued } from '../protocol/request.js';
+import { MUTEX, NO_MARKER, READ, SettledScope } from '../protocol/scope.js';
+import { Silence, toError } from '../redis/server-errors.js';
 import type { Command, Transport } from '../redis/transport.js';
+import { SystemTimers } from '../runtime/clock.js';
+import { RESERVED_MARK, tokenIn } from '../runtime/random.js';
 
 /** How long a master may take for an answer. */
 const ANSWER_MS = 2_000;
