@@ -78,6 +78,8 @@ import { argumentsOfUsing, refuseSurplus } from './input/given.js';
 
 /** The key of a method that users do not see. */
 export const FOLLOWED = Symbol('followed');
+/** Likewise. */
+export const ENVIRONMENT = Symbol('environment');
 
 /** @internal Calls whose attempts are followed. */
 interface Followed {
@@ -251,6 +253,11 @@ export class Redlock extends Emitter<RedlockEvents> {
     const renewed = { ...call, renew: or(options.renew, true), by: 'using' } as const;
     const lease = await this.#source.acquire(names, MUTEX, renewed, options.signal);
     return this.#source.held.run(lease, lease, routine, end);
+  }
+
+  /** @internal The masters' connections, and time: for the dashboard. */
+  get [ENVIRONMENT](): Environment {
+    return this.#environment;
   }
 
   /**

@@ -13,6 +13,7 @@ export const BROAD_SPECS = Object.freeze({
   'spec/chaos/kit.spec.ts': 'likewise',
   'spec/chaos/run': 'the chaos run: CI runs it by itself',
   'spec/chaos/rolling': 'likewise',
+  'spec/dashboard/page.spec.ts': 'the page in a browser: dashboard/dashboard.spec.ts has what it is given',
   'spec/examples': 'the examples: CI runs them by themselves',
   'spec/scripts/release.spec.ts': 'the release, for maintainers',
   'spec/scripts/earlier.spec.ts': 'packages of earlier commits, for maintainers',

@@ -15,6 +15,7 @@ import { transformSync } from 'esbuild';
 import { rolldown } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
 import { ENTRIES, entryFields, outputName, programName, PROGRAMS } from './entries.mjs';
+import { buildPage, PAGE_LIBRARIES } from './page.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 /** `--code DIR` builds the code alone, there: for specs, which need no types. */
@@ -40,6 +41,8 @@ const CHUNKS = {
   locks: 'redlock',
   faces: 'faces/face-locks',
   diagnosis: 'diagnosis/diagnosis',
+  'server-info': 'diagnosis/server-info',
+  upkeep: 'upkeep/freeing',
   options: 'input/options',
   script: 'redis/script',
   transport: 'redis/ioredis/transport',
@@ -207,6 +210,15 @@ function refuseStrangers(inputs, isExpected) {
   if (strangers.length > 0) throw new Error(`the bundle took in ${strangers.join(', ')}`);
 }
 
+/** The page shares types with the dashboard, and no code. */
+function refuseStrangersInPage(inputs) {
+  const isExpected = (input) =>
+    input.startsWith('lib/dashboard/page/') ||
+    PAGE_LIBRARIES.some((name) => input.startsWith(`node_modules/${name}/`));
+  const strangers = inputs.filter((input) => !isExpected(input));
+  if (strangers.length > 0) throw new Error(`the page took in ${strangers.join(', ')}`);
+}
+
 /** The scripts' own, which are made of Lua. */
 const LINKED_TYPES = 'lib/protocol/lua/linked.d.ts';
 
@@ -285,10 +297,14 @@ function exportOnly(path, name) {
 
 /** What is bundled is passed on, so its licences come along. */
 function writeLicences() {
-  const texts = BUNDLED.map(
-    (name) => `${name}\n\n${readFileSync(join(ROOT, 'node_modules', name, 'license'), 'utf8')}`,
-  );
+  const texts = [...BUNDLED, ...PAGE_LIBRARIES].map((name) => `${name}\n\n${licenceOf(name)}`);
   writeFileSync(join(DIST, 'THIRD-PARTY-LICENSES.txt'), texts.join('\n----\n\n'));
+}
+
+function licenceOf(name) {
+  const folder = join(ROOT, 'node_modules', name);
+  const file = readdirSync(folder).find((one) => /^licen[cs]e\b/i.test(one));
+  return readFileSync(join(folder, file), 'utf8');
 }
 
 await import('./lua/ensure.mjs');
@@ -297,6 +313,7 @@ if (!IS_CODE_ALONE) syncManifest();
 await buildCode();
 await buildProgram();
 shrink();
+refuseStrangersInPage(await buildPage(join(DIST, 'page')));
 if (!IS_CODE_ALONE) {
   await buildTypes();
   writeModules();

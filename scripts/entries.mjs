@@ -4,6 +4,7 @@
  */
 export const ENTRIES = {
   '.': 'index',
+  './dashboard': 'dashboard/index',
   './fence': 'fence/index',
   './opentelemetry': 'opentelemetry/index',
   './redlock': 'faces/redlock',

@@ -45,6 +45,10 @@ const PARTS = {
     find: () => working('promtool', ['--version']) && working('prometheus', ['--version']),
     get: 'apt-get install prometheus brings it, with promtool',
   },
+  chromium: {
+    find: () => working('chromium', ['--version']),
+    get: 'apt-get install chromium brings it',
+  },
   Docker: { find: findDocker, get: 'start an engine, and put docker on the PATH' },
   'docker compose': {
     find: () => working('docker', ['compose', 'version']) ?? working('docker-compose', ['version']),

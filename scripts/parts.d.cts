@@ -9,6 +9,7 @@ export type Part =
   | 'libfaketime'
   | 'PostgreSQL'
   | 'prometheus'
+  | 'chromium'
   | 'Docker'
   | 'docker compose'
   | 'redis-server'

@@ -158,6 +158,7 @@ const MANAGERS = [
     parts: {
       ...{ python3: 'python3', perl: 'perl', libfaketime: 'libfaketime', PostgreSQL: 'postgresql' },
       prometheus: 'prometheus',
+      chromium: 'chromium',
       ...{ 'python3-redis': 'python3-redis', 'ruby-redis': 'ruby-redis', 'libredis-perl': 'libredis-perl' },
       'redis-cli': 'redis-tools',
     },

@@ -154,6 +154,30 @@ export const COMMANDS: readonly CommandEntry[] = [
     ],
   },
   {
+    name: 'dashboard',
+    operands: '',
+    summary: 'show the locks on a page, until interrupted',
+    details: [
+      'Serves a page that shows masters, locks, leaders and jobs as they change, prints its URL, and ends on Ctrl-C. From the page, locks can be taken away, unless --read-only is given; each time is a line on standard error. Every user of this machine can open it, and nobody else. With a token, from other machines too if --host lets them in; the page asks for the token.',
+    ],
+    flags: [
+      { name: 'port', value: 'N', text: 'the port (7180); 0 for any' },
+      {
+        name: 'host',
+        value: 'HOST',
+        text: 'the address to listen on; beside localhost only with a token (127.0.0.1)',
+      },
+      { name: 'read-only', text: 'offer nothing that changes a lock' },
+      {
+        name: 'token',
+        value: 'TEXT',
+        text: 'let in whoever has it (QUORATE_DASHBOARD_TOKEN). Other users see the flag in ps',
+      },
+      { name: 'names', value: 'PATTERN', text: 'show only locks whose names match a glob pattern' },
+      ...MASTERS,
+    ],
+  },
+  {
     name: 'up',
     operands: '[N]',
     summary: 'start local masters, until interrupted',

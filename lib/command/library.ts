@@ -2,6 +2,8 @@
  * What the command uses of the library, beside its clock and its errors. The build takes this for an entry of its own, so
  * that the command and the library share one copy of the code, and the command's own code is in no file of the library's.
  */
+import type * as Dashboard from '../dashboard/index.js';
+
 export { installedClient } from '../redis/loading.js';
 export { openClients } from '../redis/connect.js';
 export { environmentOver } from '../redis/environment.js';
@@ -14,3 +16,6 @@ export { isOurs, publicPart, SystemRandom } from '../runtime/random.js';
 export { ask, namesOn } from '../upkeep/masters-data.js';
 export { look, see } from '../upkeep/sight.js';
 export { forbid, keepAll, releaseAll, takeable } from '../upkeep/freeing.js';
+
+/** `quorate dashboard` alone loads it. */
+export const loadDashboard = (): Promise<typeof Dashboard> => import('../dashboard/index.js');

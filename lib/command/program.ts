@@ -19,6 +19,7 @@ const WORK: Readonly<Record<string, () => Promise<Work>>> = {
   status: async () => (await import('./commands/status.js')).status,
   unlock: async () => (await import('./commands/unlock.js')).unlock,
   doctor: async () => (await import('./commands/doctor.js')).doctor,
+  dashboard: async () => (await import('./commands/dashboard.js')).dashboard,
   up: async () => (await import('./commands/up.js')).up,
   bench: async () => (await import('./commands/bench.js')).bench,
   migrate: async () => (await import('./commands/migrate.js')).migrate,

@@ -1,4 +1,5 @@
 /** The names that examples in comments use without declaring them: an instance, and what a reader's program would have. */
+import type { Server } from 'node:http';
 import type { Redis } from 'ioredis';
 import type { Lease, Redlock } from '../../lib/index.js';
 import type { TimestampLock } from '../../lib/timestamp/index.js';
@@ -21,6 +22,7 @@ declare global {
   const signal: AbortSignal;
   const pool: SqlClient;
   const client: SqlClient;
+  const server: Server;
   const page: string;
   function print(page: string): void;
   function bill(

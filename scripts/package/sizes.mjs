@@ -8,6 +8,7 @@ export const MOST_INSTALLED_BYTES = 1_050_000;
 /** What loading an entry reads of the package, by either format. Well above what it is now: growth is a decision. */
 export const MOST_LOADED_BYTES = {
   '.': 500_000,
+  './dashboard': 560_000,
   './fence': 25_000,
   './opentelemetry': 30_000,
   './testing': 550_000,
