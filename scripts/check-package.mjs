@@ -9,6 +9,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { register } from 'tsx/esm/api';
 import { ENTRIES } from './entries.mjs';
 import { pack, strangersEnv } from './package/pack.mjs';
@@ -21,6 +22,7 @@ import {
   MOST_BEYOND_BYTES,
   MOST_INSTALLED_BYTES,
   MOST_LOADED_BYTES,
+  MOST_PAGE_BYTES,
   MOST_PROGRAM_BYTES,
 } from './package/sizes.mjs';
 
@@ -29,7 +31,7 @@ const JEST = 'jest@30.5.2';
 const OLDEST_IOREDIS = '5.4.0'; // the lower end of the peer range
 const OLDEST_NODE_REDIS = '5.11.0'; // likewise
 const OLDER_TYPESCRIPT = '5.9.3'; // what most users have, and the last that knows node10
-const BUILT = /\.(cjs|js|d\.cts|d\.ts|txt)$/;
+const BUILT = /\.(cjs|js|d\.cts|d\.ts|txt)$|^dist\/page\/(index\.html|page\.css|icon\.svg)$/;
 
 register();
 const { startMasters } = await import('./masters.ts');
@@ -74,11 +76,23 @@ function install(folder, what, packages) {
   run(what, 'npm', ['install', ...flags, ...packages], { cwd: folder });
 }
 
+/** What a browser loads of the dashboard. */
+function checkPage(folder) {
+  const names = ['icon.svg', 'index.html', 'page.css', 'page.js'];
+  const packed = names.map((name) => gzipSync(readFileSync(join(folder, name))).length);
+  bounded(
+    'the dashboard’s page, gzipped',
+    packed.reduce((sum, bytes) => sum + bytes, 0),
+    MOST_PAGE_BYTES,
+  );
+}
+
 /** What it brings along, and that its texts lead to each other. */
 function checkContents(folder, tarball) {
   install(folder, 'install without ioredis', [tarball, '--omit=peer']);
   const modules = join(folder, 'node_modules');
   const files = filesIn(modules).filter((file) => file !== join(modules, '.package-lock.json'));
+  checkPage(join(modules, 'quorate/dist/page'));
   bounded(`installed, ${files.length} files`, bytesOf(files), MOST_INSTALLED_BYTES);
   checkTold(ROOT, bytesOf(files));
   const packed = join(modules, 'quorate');

@@ -46,7 +46,8 @@ async function proveIt({ Redlock, RedlockError, ...quorate }, { MemoryFence, Red
 /** Whether it is imported or required, a program has one of each. */
 const ONE_OF_EACH = `
 import { createRequire } from 'node:module';
-const entries = { quorate, 'quorate/fence': fence, 'quorate/testing': testing, 'quorate/timestamp': timestamp, 'quorate/weblocks': weblocks };
+import * as dashboard from 'quorate/dashboard';
+const entries = { quorate, 'quorate/dashboard': dashboard, 'quorate/fence': fence, 'quorate/testing': testing, 'quorate/timestamp': timestamp, 'quorate/weblocks': weblocks };
 for (const [name, imported] of Object.entries(entries)) {
   const required = createRequire(import.meta.url)(name);
   const names = Object.keys(imported).filter((key) => key !== 'default' && key !== 'module.exports');
@@ -58,6 +59,7 @@ for (const [name, imported] of Object.entries(entries)) {
 const TYPES = `
 import { Cluster, Redis } from 'ioredis';
 import { type Lease, Redlock, type RedlockOptions, RedlockError } from 'quorate';
+import { type Dashboard, dashboard, type DashboardSnapshot } from 'quorate/dashboard';
 import { MemoryFence, RedisFence, RedlockError as FenceError, SqlFence, type SqlQuery } from 'quorate/fence';
 import { MemoryMasters } from 'quorate/testing';
 import { TimestampLock } from 'quorate/timestamp';
@@ -100,6 +102,15 @@ export async function tested(): Promise<void> {
   const inMemory: Redlock = masters.redlock({ ttlMs: 500 });
   await inMemory.acquire('a');
   await masters.list[0].kill();
+}
+export function watched(): Dashboard {
+  const page = dashboard(redlock, { readOnly: true, authorize: (request) => (request.headers ? 'ada' : undefined) });
+  // @ts-expect-error an option that does not exist
+  dashboard(redlock, { readonly: true });
+  return page.on('action', ({ by, name }) => [by, name].join());
+}
+export async function shown(page: Dashboard): Promise<DashboardSnapshot> {
+  return (await (await page.fetch(new Request('http://localhost/api/snapshot'))).json()) as DashboardSnapshot;
 }
 export async function asInBrowsers(signal: AbortSignal): Promise<LockInfo[]> {
   const locks = new LockManager(redlock, { prefix: 'app:' });

@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** All that npm installs for it, ioredis left out. */
-export const MOST_INSTALLED_BYTES = 1_050_000;
+export const MOST_INSTALLED_BYTES = 1_210_000;
 
 /** What loading an entry reads of the package, by either format. Well above what it is now: growth is a decision. */
 export const MOST_LOADED_BYTES = {
@@ -15,6 +15,9 @@ export const MOST_LOADED_BYTES = {
   './timestamp': 220_000,
   './weblocks': 45_000,
 };
+
+/** What a browser loads for the dashboard, gzipped. */
+export const MOST_PAGE_BYTES = 60_000;
 
 /** What loading one of these reads beyond `quorate`. */
 export const MOST_BEYOND_BYTES = { './redlock': 25_000, './redlock4': 25_000 };

@@ -20,10 +20,10 @@ const SHOWS_IT = /^(?:timestamp|faces)\//;
 /** Which files name timers, clocks or randomness of the machine. */
 const OF_THE_MACHINE = ['runtime/clock.ts', 'runtime/random.ts'];
 
-/** The code of all files of lib, without its comments, by their paths. */
+/** The code of all files of lib, without its comments, by their paths; without the page, which runs in a browser. */
 function sources(): ReadonlyMap<string, string> {
-  const files = readdirSync(LIB, { recursive: true, encoding: 'utf8' }).filter((path) =>
-    path.endsWith('.ts'),
+  const files = readdirSync(LIB, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('.ts') && !path.startsWith('dashboard/page/'),
   );
   return new Map(
     files.map((path) => {
