@@ -182,23 +182,19 @@ function Pages({
   onQuery,
 }: Pick<LocksProps, 'locks' | 'onQuery'>): JSX.Element | null {
   if (matching <= PAGE) return null;
+  const turnTo = (first: number): void => {
+    onQuery({ offset: first });
+    document.querySelector('#locks')?.scrollIntoView({ block: 'start' });
+  };
   return (
     <nav class="pages" aria-label="Pages of locks">
-      <button
-        type="button"
-        disabled={offset === 0}
-        onClick={() => onQuery({ offset: Math.max(0, offset - PAGE) })}
-      >
+      <button type="button" disabled={offset === 0} onClick={() => turnTo(Math.max(0, offset - PAGE))}>
         Previous
       </button>
       <span>
         {count(offset + 1)}–{count(offset + rows.length)} of {count(matching)}
       </span>
-      <button
-        type="button"
-        disabled={offset + rows.length >= matching}
-        onClick={() => onQuery({ offset: offset + PAGE })}
-      >
+      <button type="button" disabled={offset + rows.length >= matching} onClick={() => turnTo(offset + PAGE)}>
         Next
       </button>
     </nav>
