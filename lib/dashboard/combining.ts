@@ -1,7 +1,8 @@
 /** One lock, by what all masters say of it. Pure. */
 import { quorumOf } from '../protocol/quorum.js';
 import { agreed } from '../upkeep/sight.js';
-import type { HolderShown, InstanceShown, LockDetails, VoteShown, WaiterShown } from './public.js';
+import type { Published } from './instances.js';
+import type { HolderShown, LockDetails, VoteShown, WaiterShown } from './public.js';
 import { type HolderRead, type LockRead, MOST_NAMED, type NoteRead } from './reading.js';
 
 /** What the masters said of a lock, in their order; undefined for one that gave no answer. */
@@ -13,8 +14,7 @@ export interface Answers {
   readonly nowMs: number;
   /** What was known before. */
   readonly before: LockKnown | undefined;
-  /** What instances have published, by the public part of their tokens. */
-  readonly instances: ReadonlyMap<string, Omit<InstanceShown, 'client'>>;
+  readonly published: Published;
 }
 
 /** A lock, and the notes beside it. */
@@ -42,7 +42,10 @@ export function combined(answers: Answers): LockKnown | undefined {
   const [first] = waiters;
   const endsAt = endOf(found, nowMs, before?.endsAt);
   const [value, record] = [latestOf(known, 'value'), latestOf(known, 'record')];
-  const fence = fenceOf(known, quorum, { before, holders, notes: [value, record] });
+  const fence = fenceOf(known, quorum, { ...answers, holders, notes: [value, record] });
+  const note = holders
+    .map(({ holder }) => answers.published.notes.get(holder))
+    .find((one) => one !== undefined);
   return {
     name,
     kind: kindOf(known) ?? before?.kind ?? 'mutex',
@@ -55,6 +58,7 @@ export function combined(answers: Answers): LockKnown | undefined {
     waiting: latest?.waiting ?? 0,
     ...(first === undefined ? {} : { waitingSince: first.since }),
     votes: votes.map(({ state }) => state),
+    ...(note === undefined ? {} : { note }),
     nodes: votes,
     waiters,
     ...{ value, record },
@@ -88,8 +92,8 @@ function withQuorum(reads: readonly LockRead[], quorum: number): readonly Quorum
 }
 
 /**
- * The masters forget a counter a minute after its last use. A leader's or a runner's note keeps its token; and a holder that is
- * the same has the same.
+ * The masters forget a counter a minute after its last use. A holder's record, and the note of a leader or a job's run, keep the
+ * token; and a holder that is the same has the same.
  */
 function fenceOf(
   reads: readonly LockRead[],
@@ -98,7 +102,8 @@ function fenceOf(
     before,
     holders,
     notes,
-  }: Pick<Answers, 'before'> & {
+    published,
+  }: Pick<Answers, 'before' | 'published'> & {
     readonly holders: readonly HolderShown[];
     readonly notes: readonly (NoteRead | undefined)[];
   },
@@ -109,7 +114,8 @@ function fenceOf(
   );
   const isSame = holders.length > 0 && before?.holders[0]?.holder === holders[0]?.holder;
   const noted = notes.find((note) => note?.isHolders === true);
-  return counted ?? noted?.fence ?? (isSame ? before?.fence : undefined);
+  const told = published.fences.get(holders[0]?.holder ?? '');
+  return told ?? counted ?? noted?.fence ?? (isSame ? before?.fence : undefined);
 }
 
 /** When the last of the holders has no quorum any more; a renewal moves it, the measurement does not. */
@@ -123,7 +129,7 @@ function endOf(found: readonly Quorum[], nowMs: number, beforeMs: number | undef
 
 function shown(
   { client, holder, role, slots }: HolderRead,
-  { instances }: Pick<Answers, 'instances'>,
+  { published: { instances } }: Pick<Answers, 'published'>,
 ): HolderShown {
   return { holder, client, role, slots, ...instances.get(client) };
 }
@@ -165,7 +171,7 @@ function middle(reads: readonly LockRead[]): number | undefined {
 function waitersOf(
   reads: readonly LockRead[],
   latest: LockRead | undefined,
-  { instances }: Answers,
+  { published: { instances } }: Answers,
 ): readonly WaiterShown[] {
   const places = new Map<string, number>();
   for (const { waiter } of reads.flatMap(({ waiters }) => waiters))

@@ -63,13 +63,12 @@ export function dashboard(redlock: Redlock, options: DashboardOptions = NO_OPTIO
   const { keyPrefix } = redlock.options;
   const ticks = new Ticks();
   const poller = new Poller({
-    ...{ clock, timers, isWanted: globbed(terms.names) },
+    ...{ clock, timers, keyPrefix, isWanted: globbed(terms.names) },
     readers: transports.map((transport) => new MasterReader(transport, { keyPrefix, clock, timers })),
     diagnose: async (signal) => (await redlock.diagnose({ driftOverMs: 0, signal })).findings,
     counts: () => countsOf(redlock),
     listen: (waited) => waitsOf(redlock, waited),
     nextTick: (schedule, afterMs) => ticks.next(schedule, afterMs),
-    readInstances: undefined,
   });
   const report = (action: DashboardAction): void => {
     events.tell('action', { ...action });

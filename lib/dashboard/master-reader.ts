@@ -6,7 +6,15 @@ import { inPlainWords, notConnected, Silence, toError } from '../redis/server-er
 import type { Command, Transport } from '../redis/transport.js';
 import type { Clock, Timers } from '../runtime/clock.js';
 import { medianOf } from '../runtime/statistics.js';
-import { type LockRead, MOST_NAMED, readCommand, readLock, readScan, scanStep } from './reading.js';
+import {
+  type LockRead,
+  MOST_NAMED,
+  readCommand,
+  readLock,
+  readScan,
+  scanStep,
+  textsCommand,
+} from './reading.js';
 import { ServerInfo } from '../diagnosis/server-info.js';
 
 /** How long a master may take for an answer, in ms. */
@@ -34,6 +42,8 @@ export interface Reader {
   scan(): Promise<{ readonly names: readonly string[]; readonly isOver: boolean } | undefined>;
   /** Reads locks; `opened` with their waiters. @returns those that it could read */
   read(names: readonly string[], opened: ReadonlySet<string>): Promise<ReadonlyMap<string, LockRead>>;
+  /** Reads texts; none of a cluster, where keys are in many slots. */
+  texts(keys: readonly string[]): Promise<readonly (string | undefined)[]>;
 }
 
 /** Where locks are. */
@@ -118,6 +128,11 @@ export class MasterReader implements Reader {
     const all = await this.#readAll(listed, 1, found);
     if (all) await this.#readAll([...opened], MOST_NAMED, found);
     return found;
+  }
+
+  async texts(keys: readonly string[]): Promise<readonly (string | undefined)[]> {
+    const reply = this.#transport.isCluster ? undefined : await this.#ask(textsCommand(keys));
+    return Array.isArray(reply) ? reply.map((text) => (typeof text === 'string' ? text : undefined)) : [];
   }
 
   /** @returns whether it answered everything */

@@ -7,7 +7,7 @@ import type { Runtime, Timer } from '../runtime/clock.js';
 import { medianOf } from '../runtime/statistics.js';
 import type { LockKnown } from './combining.js';
 import { JobsSeen, leaderOf, type NextTick } from './coordination-shown.js';
-import type { InstanceReader } from './instances.js';
+import { Instances } from './instances.js';
 import { LockBook } from './lock-book.js';
 import type { Reader } from './master-reader.js';
 import { type Counts, Minute } from './minute.js';
@@ -36,8 +36,7 @@ export interface PollerParts extends Pick<Runtime, 'clock' | 'timers'> {
   /** Begins to report waits. @returns what ends that */
   readonly listen: (waited: (ms: number) => void) => () => void;
   readonly nextTick: NextTick;
-  /** Reads what instances have published about themselves. */
-  readonly readInstances: InstanceReader | undefined;
+  readonly keyPrefix: string;
 }
 
 /** Somebody who looks. */
@@ -61,6 +60,7 @@ export class Poller {
   readonly #book = new LockBook();
   readonly #jobsSeen = new JobsSeen();
   readonly #minute = new Minute();
+  readonly #instances: Instances;
   readonly #scanned = new Set<Reader>();
   #begun = 0;
   #isRunning = false;
@@ -83,6 +83,7 @@ export class Poller {
 
   constructor(parts: PollerParts) {
     this.#parts = parts;
+    this.#instances = new Instances(parts.keyPrefix, parts.clock);
   }
 
   get viewers(): number {
@@ -192,16 +193,17 @@ export class Poller {
   }
 
   async #readLocks(): Promise<void> {
-    const { readers, readInstances } = this.#parts;
+    const { readers } = this.#parts;
     const viewers = [...this.#viewers];
     const opened = new Set(viewers.flatMap(({ opened }) => opened ?? []));
-    const due = this.#book.due([...opened, ...viewers.flatMap(({ watched }) => watched)]);
+    const watched = new Set([...opened, ...viewers.flatMap((viewer) => viewer.watched)]);
+    const due = this.#book.due(watched);
     const all = await Promise.all(readers.map((reader) => reader.read(due, opened)));
     const nodes = readers.map(({ node }) => node);
     const nowMs = this.#nowMs;
-    const instances = (await readInstances?.(all)) ?? new Map();
+    const published = await this.#instances.learn(readers, all, watched);
     for (const name of due)
-      this.#book.read({ name, nodes, nowMs, instances, reads: all.map((reads) => reads.get(name)) });
+      this.#book.read({ name, nodes, nowMs, published, reads: all.map((reads) => reads.get(name)) });
   }
 
   /** What is said of all locks together. */

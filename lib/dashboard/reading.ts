@@ -129,6 +129,18 @@ for i = 1, #KEYS, 6 do
 end
 return found`;
 
+/** KEYS any → their texts; false for one without */
+const TEXTS = `local found = {}
+for i, key in ipairs(KEYS) do
+  local text = redis.pcall('GET', key)
+  found[i] = type(text) == 'string' and text or false
+end
+return found`;
+
+export function textsCommand(keys: readonly string[]): Command {
+  return { name: 'eval', args: [TEXTS, String(keys.length), ...keys] };
+}
+
 export function scanStep(cursor: string, clientPrefix: string, keyPrefix: string): Command {
   return { name: 'eval', args: [SCANNING, '0', cursor, clientPrefix, keyPrefix] };
 }

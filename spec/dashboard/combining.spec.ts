@@ -1,13 +1,14 @@
 /** One lock, by what three masters say of it. */
 import { expect } from 'chai';
 import { combined, type LockKnown } from '../../lib/dashboard/combining.js';
+import { NOTHING_PUBLISHED } from '../../lib/dashboard/instances.js';
 import type { LockRead } from '../../lib/dashboard/reading.js';
 import { holderRead, lockRead, NOW_MS } from './support.js';
 
 const NODES = ['a', 'b', 'c'];
 
 function of(reads: readonly (LockRead | undefined)[], before?: LockKnown): LockKnown | undefined {
-  return combined({ name: 'x', nodes: NODES, reads, nowMs: NOW_MS, before, instances: new Map() });
+  return combined({ name: 'x', nodes: NODES, reads, nowMs: NOW_MS, before, published: NOTHING_PUBLISHED });
 }
 
 describe('a lock by what its masters say: N=3', () => {
@@ -84,7 +85,7 @@ describe('a lock by what its masters say: N=3', () => {
     const instances = new Map([['client-h', { label: 'api-3', host: 'web1', pid: 7 }]]);
     const lock = combined({
       ...{ name: 'x', nodes: NODES, reads: [own, own, own], nowMs: NOW_MS, before: undefined },
-      instances,
+      published: { ...NOTHING_PUBLISHED, instances },
     });
     expect(lock?.holders[0]).to.include({ label: 'api-3', host: 'web1', pid: 7, client: 'client-h' });
   });

@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import { dashboard, type Dashboard } from '../../lib/dashboard/dashboard.js';
 import type { DashboardOptions } from '../../lib/dashboard/options.js';
 import type { DashboardAction, DashboardSnapshot } from '../../lib/dashboard/public.js';
+import { clientKey, noteKey } from '../../lib/protocol/keys.js';
 import { fingerprint } from '../../lib/redis/transport.js';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
@@ -119,6 +120,27 @@ describe(`the dashboard: N=${NODES}, real masters`, function () {
       );
       stop.abort();
       await waiting;
+      await lease.release();
+    });
+
+    it('the label and the note that its holder has published; markup in them is text', async () => {
+      const port = await serve();
+      const lease = await other.acquire('x');
+      const [client = ''] = lease.token.split(':');
+      const since = 1_700_000_000_000;
+      const record = {
+        label: NASTY,
+        host: 'web1',
+        pid: 7,
+        held: { [fingerprint(lease.token)]: since * 1_000 },
+      };
+      for (const hand of hands) {
+        await hand.set(clientKey('', client), JSON.stringify(record));
+        await hand.set(noteKey('x', fingerprint(lease.token)), 'import 42');
+      }
+      const { lock } = await snapshot(port, '?lock=x');
+      expect(lock?.holders[0]).to.include({ label: NASTY.replace('\u2028', ''), host: 'web1', pid: 7 });
+      expect([lock?.note, lock?.since]).to.deep.equal(['import 42', since]);
       await lease.release();
     });
 

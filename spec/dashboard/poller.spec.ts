@@ -24,7 +24,7 @@ describe(`the poller: N=${NODES}, virtual time`, () => {
       counts: () => undefined,
       listen: () => () => undefined,
       nextTick: () => undefined,
-      readInstances: undefined,
+      keyPrefix: '',
       ...more,
     });
   const viewer = (more: Partial<Viewer> = {}): Viewer & { rounds: number } => {

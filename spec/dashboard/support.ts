@@ -2,6 +2,7 @@
 import type { Reader } from '../../lib/dashboard/master-reader.js';
 import type { LockKnown } from '../../lib/dashboard/combining.js';
 import { combined } from '../../lib/dashboard/combining.js';
+import { NOTHING_PUBLISHED } from '../../lib/dashboard/instances.js';
 import type { HolderRead, LockRead, NoteRead } from '../../lib/dashboard/reading.js';
 import { ServerInfo } from '../../lib/diagnosis/server-info.js';
 
@@ -28,7 +29,7 @@ export function lockRead(more: Partial<LockRead> = {}): LockRead {
 export function lockKnown(name: string, read: Partial<LockRead>, nowMs = NOW_MS): LockKnown {
   const one = lockRead(read);
   const answers = { name, nodes: ['a', 'b', 'c'], reads: [one, one, one], nowMs };
-  const lock = combined({ ...answers, before: undefined, instances: new Map() });
+  const lock = combined({ ...answers, before: undefined, published: NOTHING_PUBLISHED });
   if (lock === undefined) throw new Error('there is nothing of it');
   return lock;
 }
@@ -42,7 +43,10 @@ export class FakeReader implements Reader {
   readonly info = new ServerInfo('redis_version:7.0.15\r\nused_memory:1000\r\nmaxmemory:0');
   /** What it holds. */
   readonly locks = new Map<string, LockRead>();
-  asked = { times: 0, infos: 0, scans: 0, reads: 0, names: 0 };
+  asked = { times: 0, infos: 0, scans: 0, reads: 0, names: 0, texts: 0 };
+  /** Records and notes, by their keys. */
+  readonly written = new Map<string, string>();
+  lastKeys: readonly string[] = [];
   /** Names of the last `read`. */
   lastRead: readonly string[] = [];
   lastOpened: readonly string[] = [];
@@ -67,6 +71,12 @@ export class FakeReader implements Reader {
     this.asked.scans++;
     if (this.state !== 'up') return Promise.resolve(undefined);
     return Promise.resolve({ names: [...this.locks.keys()], isOver: true });
+  }
+
+  texts(keys: readonly string[]): Promise<readonly (string | undefined)[]> {
+    this.asked.texts++;
+    this.lastKeys = keys;
+    return Promise.resolve(keys.map((key) => this.written.get(key)));
   }
 
   read(names: readonly string[], opened: ReadonlySet<string>): Promise<ReadonlyMap<string, LockRead>> {

@@ -1,0 +1,65 @@
+/** What instances publish about themselves, and what is made of it. */
+import { expect } from 'chai';
+import { Instances } from '../../lib/dashboard/instances.js';
+import { clientKey, noteKey } from '../../lib/protocol/keys.js';
+import { FakeTime } from '../support/fake-time.js';
+import { FakeReader, holderRead, lockRead } from './support.js';
+
+describe('what instances publish: N=2', () => {
+  const reads = [new Map([['x', lockRead({ holders: [holderRead('0123456789', { client: 'c1' })] })]])];
+  let time: FakeTime;
+  let readers: readonly FakeReader[];
+  let instances: Instances;
+  const learn = (watched: readonly string[] = []): ReturnType<Instances['learn']> =>
+    instances.learn(readers, reads, new Set(watched));
+  const write = (text: string): void => void readers[1]?.written.set(clientKey('', 'c1'), text);
+
+  beforeEach(() => {
+    time = new FakeTime();
+    readers = [new FakeReader('a'), new FakeReader('b')];
+    instances = new Instances('', time);
+  });
+
+  it('a record, from the first master that has one: label, host, process, and the tokens of leases', async () => {
+    write(
+      JSON.stringify({ label: 'api-3', host: 'web1', pid: 7, version: '1', held: { '0123456789': 5_000 } }),
+    );
+    const { fences, instances: known } = await learn();
+    expect(known.get('c1')).to.deep.equal({ label: 'api-3', host: 'web1', pid: 7 });
+    expect(fences.get('0123456789')).to.equal(5_000);
+  });
+
+  it('it is asked for again after five seconds, and not before', async () => {
+    await learn();
+    await time.advance(4_999);
+    await learn();
+    expect(readers[0]?.asked.texts).to.equal(1);
+    write(JSON.stringify({ label: 'late' }));
+    await time.advance(1);
+    expect((await learn()).instances.get('c1')).to.deep.equal({ label: 'late' });
+  });
+
+  it('a note, of the locks that somebody looks at', async () => {
+    readers[0]?.written.set(noteKey('x', '0123456789'), 'import 42');
+    expect([...(await learn()).notes]).to.deep.equal([]);
+    expect([...(await learn(['x'])).notes]).to.deep.equal([['0123456789', 'import 42']]);
+  });
+
+  for (const odd of [
+    '',
+    '{',
+    'null',
+    '[]',
+    '{"label":1,"host":{},"pid":"x","held":[{}]}',
+    `{"label":"${'x'.repeat(5_000)}"}`,
+  ])
+    it(`an odd record (${odd.slice(0, 30)}): nothing is known, and nothing fails`, async () => {
+      write(odd);
+      expect((await learn()).instances.get('c1')).to.deep.equal({});
+    });
+
+  it('characters that turn or end a line are left out', async () => {
+    write(JSON.stringify({ label: 'a\u202Eb\nc\u0000' }));
+    expect((await learn()).instances.get('c1')).to.deep.equal({ label: 'abc' });
+  });
+});
