@@ -181,7 +181,8 @@ describe(`the dashboard's page: N=${NODES}, real masters, Chromium`, function ()
     await page.waitForSelector('dialog[open] .danger', LONG);
     await page.click('dialog .danger');
     await page.waitForSelector('dialog form', LONG);
-    await page.keyboard.type('invoice:4'); // the field has the focus
+    await until(page, 'document.activeElement?.form instanceof HTMLFormElement');
+    await page.keyboard.type('invoice:4');
     expect(await page.$$('dialog form .danger:disabled')).to.have.length(1);
     await page.keyboard.press('Enter');
     await page.keyboard.type('2');

@@ -1,6 +1,6 @@
 /** Taking a lock away: the name has to be typed. */
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ActionName, ActionsShown, LockDetails } from '../public.js';
 import { act, type ActionOutcome } from './feed.js';
 
@@ -81,7 +81,7 @@ function Confirmation({
   const [typed, type] = useState('');
   const [isUnderWay, setUnderWay] = useState(false);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => input.current?.focus(), []); // before anything can be typed elsewhere
   const { effect, verb } = TEXTS[action];
   return (
     <form

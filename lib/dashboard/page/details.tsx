@@ -1,6 +1,6 @@
 /** One lock: everything that the masters say of it, and what can be done about it. */
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { ActionsShown, LockDetails, VoteShown } from '../public.js';
 import { Actions } from './actions.js';
 import { count, duration } from './format.js';
@@ -18,7 +18,7 @@ export interface DetailsProps {
 /** A dialog, so that the focus stays within, Esc closes it, and what is behind is not read aloud. */
 export function Details({ actions, lock, name, now, onClose }: DetailsProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (dialog.current?.open === false) dialog.current.showModal();
   }, []);
   return (
