@@ -25,7 +25,10 @@ export function isSignal(value: unknown): value is AbortSignal {
  */
 export function refuseSurplus(call: string, given: number, most: number): void {
   if (given <= most) return;
-  throw new RedlockError('INVALID_ARGUMENT', `${call} takes ${most === 1 ? 'one argument' : `${most} arguments`}; got ${given}`);
+  throw new RedlockError(
+    'INVALID_ARGUMENT',
+    `${call} takes ${most === 1 ? 'one argument' : `${most} arguments`}; got ${given}`,
+  );
 }
 
 /**
