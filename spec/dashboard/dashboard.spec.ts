@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, request as send, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { dashboard, type Dashboard } from '../../lib/dashboard/dashboard.js';
@@ -98,6 +99,8 @@ describe(`the dashboard: N=${NODES}, real masters`, function () {
         .acquire('invoice:42', { waitMs: Infinity, signal: stop.signal })
         .catch(() => undefined);
       await eventually(async () => (await redlock.inspect('invoice:42')).waiting === 1);
+      for (const hand of hands)
+        await eventually(async () => (await hand.keys('quorate:client:*')).length === 2);
       const { at, lock, locks, masters: shown } = await snapshot(port, '?lock=invoice:42');
       const [client = ''] = lease.token.split(':');
       expect(lock).to.include({
@@ -107,9 +110,11 @@ describe(`the dashboard: N=${NODES}, real masters`, function () {
         fence: lease.fence,
         waiting: 1,
       });
-      expect(lock?.holders).to.deep.equal([
-        { holder: fingerprint(lease.token), client, role: 'holder', slots: [] },
-      ]);
+      expect(lock?.holders).to.have.lengthOf(1);
+      expect(lock?.holders[0]).to.deep.include({
+        ...{ holder: fingerprint(lease.token), client, role: 'holder', slots: [] },
+        ...{ label: `${hostname()}:${process.pid}`, host: hostname(), pid: process.pid },
+      });
       expect(lock?.votes).to.deep.equal(['granted', 'granted', 'granted']);
       expect(lock?.waiters[0]).to.include({ places: NODES });
       expect(lock?.since).to.be.within(at - 100_000, at);

@@ -153,7 +153,7 @@ export class CallDraw {
           ? { keys: keysOf('lock', 'queue', 'turn'), args: [token] }
           : { keys: keysOf('lock', 'queue', 'turn', 'looks', 'counter'), args: [token, proposal] };
       case 'inspect':
-        return { keys: [first.lock, first.queue, first.looks], args: [] };
+        return { keys: [first.lock, first.queue, first.looks, first.counter], args: [] };
       case 'vouch':
         return { keys: [MARKER], args: [String(GUARD_MS)] };
       case 'bootstrap':
@@ -197,7 +197,7 @@ export class CallDraw {
       case 'leave':
         return { keys: [...line, shared.counter], args: [holder, proposal] };
       case 'survey-shared':
-        return { keys: [shared.lock, shared.queue, shared.looks], args: [] };
+        return { keys: [shared.lock, shared.queue, shared.looks, shared.counter], args: [] };
       case 'timestamp-claim':
         return {
           keys: [TIMESTAMP],

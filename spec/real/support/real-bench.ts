@@ -66,7 +66,7 @@ export class RealBench {
   async nothingLeft(hands = this.hands): Promise<void> {
     for (const hand of hands) {
       await eventually(async () =>
-        (await hand.keys('*')).every((key) => /:(?:fence|looks):|^quorate:taken/.test(key)),
+        (await hand.keys('*')).every((key) => /:(?:fence|looks):|^quorate:(?:taken|client)/.test(key)),
       );
     }
   }
