@@ -2,6 +2,8 @@
  * What instances publish about themselves: one record each, with a label, a host, and the fencing tokens of its oldest leases; and
  * the notes of leases. Anybody who may write to the masters could have written them, so what is odd is left out.
  */
+import { isNote } from '../input/texts.js';
+import { type InstanceRecord, readRecord } from '../lease/instance-record.js';
 import { clientKey, noteKey } from '../protocol/keys.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Reader } from './master-reader.js';
@@ -24,12 +26,11 @@ const FRESH_MS = 5_000;
 /** How many records and notes one round reads, at most, and how many records are kept. */
 const MOST_READ = 500;
 const MOST_KEPT = 5_000;
-const [LONGEST_RECORD, LONGEST_TEXT] = [4_096, 256];
 
 interface Kept {
   readonly atMs: number;
-  readonly info: Omit<InstanceShown, 'client'>;
-  readonly fences: readonly (readonly [string, number])[];
+  /** Undefined if it has none. */
+  readonly record: InstanceRecord | undefined;
 }
 
 export class Instances {
@@ -69,17 +70,18 @@ export class Instances {
 
   #keep(id: string, text: string | undefined): void {
     if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
-    this.#kept.set(id, { atMs: this.#clock.now(), ...recordIn(text ?? '') });
+    const record = text === undefined ? undefined : readRecord(id, text);
+    this.#kept.set(id, { atMs: this.#clock.now(), record });
   }
 
   #published(notes: readonly NoteOf[], texts: readonly (string | undefined)[]): Published {
     return {
-      instances: new Map([...this.#kept].map(([id, { info }]) => [id, info])),
-      fences: new Map([...this.#kept.values()].flatMap(({ fences }) => fences)),
+      instances: new Map([...this.#kept].map(([id, { record }]) => [id, shown(record)])),
+      fences: new Map([...this.#kept.values()].flatMap(({ record }) => [...(record?.fences ?? [])])),
       notes: new Map(
         notes.flatMap(({ holder }, i) => {
-          const text = textIn(texts[i]);
-          return text === undefined ? [] : [[holder, text] as const];
+          const text = texts[i];
+          return isNote(text) && text !== '' ? [[holder, text] as const] : [];
         }),
       ),
     };
@@ -112,35 +114,11 @@ async function firstTexts(
   return keys.map((_key, i) => found.map((texts) => texts[i]).find((text) => text !== undefined));
 }
 
-function recordIn(text: string): Omit<Kept, 'atMs'> {
-  const { held, host, label, pid } = objectIn(text);
-  const [labelText, hostText] = [textIn(label), textIn(host)];
+function shown(record: InstanceRecord | undefined): Omit<InstanceShown, 'client'> {
+  const { host, label, pid } = record?.info ?? {};
   return {
-    info: {
-      ...(labelText === undefined ? {} : { label: labelText }),
-      ...(hostText === undefined ? {} : { host: hostText }),
-      ...(Number.isSafeInteger(pid) ? { pid: Number(pid) } : {}),
-    },
-    fences: Object.entries(typeof held === 'object' && held !== null ? held : {}).flatMap(
-      ([holder, fence]) => (Number.isSafeInteger(fence) ? [[holder, Number(fence)] as const] : []),
-    ),
+    ...(label === undefined ? {} : { label }),
+    ...(host === undefined ? {} : { host }),
+    ...(pid === undefined ? {} : { pid }),
   };
-}
-
-function objectIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const found: unknown = text.length > LONGEST_RECORD ? undefined : JSON.parse(text);
-    return typeof found === 'object' && found !== null ? (found as Record<string, unknown>) : {}; // each part is checked
-  } catch {
-    return {};
-  }
-}
-
-/** Control characters, and those that turn the direction of a text. */
-// oxlint-disable-next-line eslint/no-control-regex -- they are what it looks for
-const UNSHOWN = /[\u0000-\u001F\u007F-\u009F\u2028\u2029\u202A-\u202E\u2066-\u2069]/g;
-
-function textIn(value: unknown): string | undefined {
-  const text = typeof value === 'string' ? value.slice(0, LONGEST_TEXT).replace(UNSHOWN, '') : '';
-  return text === '' ? undefined : text;
 }
