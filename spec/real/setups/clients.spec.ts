@@ -50,7 +50,7 @@ for (const kind of CLIENT_KINDS) {
       const nothingLeft = async (): Promise<void> => {
         for (const hand of hands) {
           const left = async (): Promise<string[]> =>
-            (await locksOn(hand)).filter((key) => !/quorate:(?:fence:|looks:|taken)/.test(key));
+            (await locksOn(hand)).filter((key) => !/quorate:(?:fence:|looks:|taken|client:)/.test(key));
           await eventually(async () => (await left()).length === 0);
         }
       };
