@@ -105,7 +105,6 @@ export function readInspection(
     0,
   );
   const seen = {
-    resource,
     waiting,
     waiters: waitersIn(
       nodes.map(({ index }) => lineIn(found[index])),
@@ -124,9 +123,10 @@ export function readInspection(
     const remainingMs = [...remaining].sort((a, b) => b - a)[quorum - 1] ?? 0;
     const votes = nodes.filter((_node, i) => isHolder(answers[i], holder)).map(({ index }) => found[index]);
     const named = holderBy(holder, votes, quorum, lore);
-    return { state: 'held', holder, remainingMs, ...(named === undefined ? {} : { heldBy: named }), ...seen };
+    const heldBy = named === undefined ? {} : { heldBy: named };
+    return { resource, state: 'held', holder, remainingMs, ...heldBy, ...seen };
   }
-  return { state: withoutHolder(answers, quorum), ...seen };
+  return { resource, state: withoutHolder(answers, quorum), ...seen };
 }
 
 function isHolder(answer: NodeInspection | undefined, holder: string): boolean {
