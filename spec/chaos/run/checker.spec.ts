@@ -350,6 +350,10 @@ describe('chaos run: the checker', () => {
     ] as const)
       expect(keysLeft(key, ttlMs), key).to.deep.equal(['keys left']);
     expect(keysLeft('quorate:looks:{x:leader}', 50_000)).to.deep.equal([]); // a candidate's that died
+    expect(keysLeft('quorate:client:x:{c1}', 59_000)).to.deep.equal([]);
+    expect(keysLeft('quorate:client:x:{c1}', -1)).to.deep.equal(['keys left']);
+    expect(keysLeft('quorate:foreign:{k1}', 599_000)).to.deep.equal([]);
+    expect(keysLeft('quorate:foreign:{k1}', 601_000)).to.deep.equal(['keys left']);
     expect(found({ 'c1.1': life([no('LOCK_TAKEN')]) }).kinds).to.deep.equal(['unfounded']);
     const [asked, got, ...rest] = first;
     if (asked === undefined || got?.e !== 'got') throw new Error('no lease');
