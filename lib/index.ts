@@ -55,6 +55,7 @@ export {
 } from './runtime/errors.js';
 export type { Diagnosis, NodeDiagnosis } from './diagnosis/diagnosis.js';
 export type { Finding, FindingCode, Severity } from './diagnosis/finding.js';
+export type { StealOptions, TakingOptions } from './input/steal-options.js';
 export type { DiagnoseOptions } from './input/diagnose-options.js';
 export type { LocalInspection } from './coordinator/local-lines.js';
 export type { Inspection, NodeInspection } from './lease/inspection.js';

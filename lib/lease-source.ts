@@ -21,8 +21,9 @@ import type { Random } from './runtime/random.js';
 import { Lease, WriteLease } from './lease/lease.js';
 import { LinkedList } from './runtime/linked-list.js';
 import type { ResolvedClose } from './input/lifecycle-options.js';
+import type { StealTerms } from './input/steal-options.js';
 import type { CallTerms, InstanceTerms } from './protocol/terms.js';
-import { type Kind, WRITE } from './protocol/scope.js';
+import { type Kind, MUTEX, WRITE } from './protocol/scope.js';
 import type { ResourceKeys } from './resource-keys.js';
 import { TimerCoalescer } from './runtime/timer-coalescer.js';
 import { type AcquisitionObserver, BothObservers } from './telemetry/observer.js';
@@ -36,6 +37,8 @@ interface Extras {
   readonly anonymous?: true;
   /** The lease that another process gave away: the call takes it over, and does not ask the masters for a new one. */
   readonly adopted?: Adopted;
+  /** Votes that were taken from a holder: it claims with these. */
+  readonly taken?: Grant | undefined;
 }
 
 const NO_EXTRAS: Extras = Object.freeze({});
@@ -78,6 +81,9 @@ export class LeaseSource implements Coordination {
     });
     this.#keys = keys;
     this.#hasCluster = coordinator.nodes.some(({ isCluster }) => isCluster);
+    coordinator.onOusted = (push) => {
+      if (this.held.find(push.token)?.oust(push.label) === true) coordinator.acknowledge(push);
+    };
     if (process === undefined) return;
     const isBusy = (): boolean => this.held.size + this.#calls.size > 0;
     this.#people = new People(this, { timers, process, isBusy });
@@ -149,6 +155,27 @@ export class LeaseSource implements Coordination {
     }
   }
 
+  /**
+   * Takes an exclusive lock away from its holder, and acquires it: behind those that wait, unless they are to be passed.
+   *
+   * @throws RedlockError as `Redlock.steal` does
+   */
+  async steal(
+    name: string,
+    call: CallTerms,
+    signal: AbortSignal | undefined,
+    { graceMs, passWaiters }: StealTerms,
+  ): Promise<Lease> {
+    const taken = await this.during(signal, async (cancellation) => {
+      const terms = this.#terms([name], MUTEX, call, undefined);
+      const votes = await this.coordinator.oust(terms, { graceMs, label: '' }, cancellation);
+      if (votes === undefined || passWaiters) return votes;
+      void this.coordinator.release(votes, this.coordinator.nodeTimeoutFor(call));
+      return undefined;
+    });
+    return this.acquire([name], MUTEX, call, signal, { taken });
+  }
+
   async acquireToWrite(name: string, call: CallTerms, signal: AbortSignal | undefined): Promise<WriteLease> {
     const lease = await this.acquire([name], WRITE, call, signal);
     if (lease instanceof WriteLease) return lease;
@@ -190,7 +217,8 @@ export class LeaseSource implements Coordination {
   }
 
   /** Asks the masters. Rejects with a `RedlockError` if it ends without a grant. */
-  #grant(terms: AcquisitionTerms, cancellation: Cancellation, { adopted }: Extras): Promise<Grant> {
+  #grant(terms: AcquisitionTerms, cancellation: Cancellation, { adopted, taken }: Extras): Promise<Grant> {
+    if (taken !== undefined) return this.coordinator.claimWith(taken, terms, cancellation);
     return adopted === undefined
       ? this.coordinator.acquire(terms, cancellation)
       : this.coordinator.adopt(terms, adopted, cancellation);

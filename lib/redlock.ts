@@ -63,6 +63,7 @@ import {
   resolveClose,
   resolveReady,
 } from './input/lifecycle-options.js';
+import { resolveSteal, type StealOptions } from './input/steal-options.js';
 import type { InstanceTerms } from './protocol/terms.js';
 import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
@@ -395,6 +396,27 @@ export class Redlock extends Emitter<RedlockEvents> {
   ): Promise<JobResult<T>> {
     refuseSurplus('runOnce', arguments.length, 4);
     return runOnceOf(this.#source, this.#keys.one(name), forMs, routine, options);
+  }
+
+  /**
+   * Takes an exclusive lock away from its holder, and acquires it. The holder is told first: its signal aborts with `LOCK_LOST`,
+   * with `stolenBy`. The lease that this resolves with has a higher fencing token than that of the holder. Waits as `acquire` does
+   * if others wait for the lock already.
+   *
+   * It does not stop the holder's routine. A routine that ignores its signal goes on, and so does one that is not told in time,
+   * if `graceMs` is shorter than the rest of its validity: only a fence that checks fencing tokens keeps its writes out.
+   *
+   * @throws RedlockError as `acquire` does · `LOCK_TAKEN`: a client of another library holds it
+   *
+   * @example
+   * ```ts
+   * const lease = await redlock.steal('report', { graceMs: 5_000 });
+   * ```
+   */
+  async steal(resource: string, options: StealOptions = NO_OPTIONS): Promise<Lease> {
+    refuseSurplus('steal', arguments.length, 2);
+    const { call, taking } = resolveSteal(options, this.#terms);
+    return this.#source.steal(this.#keys.one(resource), call, options.signal, taking);
   }
 
   /**

@@ -29,6 +29,8 @@ export interface CoordinatorParts extends QueueParts {
 export interface AcquisitionTerms extends Omit<CallTerms, 'by' | 'fencing' | 'renew' | 'maxHoldMs' | 'note'> {
   readonly resources: readonly string[];
   readonly scope: Scope;
+  /** Of votes that it has: the first attempt claims with these. */
+  readonly token?: string | undefined;
   /** Undefined if nobody listens. */
   readonly observer: AcquisitionObserver | undefined;
 }

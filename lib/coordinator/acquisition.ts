@@ -183,8 +183,7 @@ export class Acquisition extends LocalHead implements RoundObserver {
   #attemptNow(sentAtMs: number, onEnd: OnAttemptEnd): void {
     // not with a mute place: on a single master, it keeps nobody out
     const home = this.#backoff.isLast || this.#mutePlace !== undefined ? undefined : this.#history?.home;
-    const request = this.#request(this.#parts.random.token());
-    this.#claim(request, sentAtMs, home, onEnd);
+    this.#claim(this.#request(), sentAtMs, home, onEnd);
   }
 
   /** Waits for its turn, and then claims. */
@@ -335,9 +334,11 @@ export class Acquisition extends LocalHead implements RoundObserver {
   }
 
   /** A plain `SET` for the first attempt where that suffices. Else a script: it can do more, and says why it refuses. */
-  #request(token: string): Request {
+  #request(): Request {
     const { scope, ttlMs } = this.#terms;
-    if (this.#backoff.attempts === 1 && isPlain(scope)) return plainClaim(scope, token, ttlMs);
+    const isFirst = this.#backoff.attempts === 1;
+    const token = (isFirst ? this.#terms.token : undefined) ?? this.#parts.random.token();
+    if (isFirst && this.#terms.token === undefined && isPlain(scope)) return plainClaim(scope, token, ttlMs);
     return scriptedClaim(scope, token, ttlMs, this.#parts.clocks, this.#place);
   }
 

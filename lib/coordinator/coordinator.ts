@@ -20,7 +20,7 @@ import { quorumOf } from '../protocol/quorum.js';
 import { type Answers, NOBODY_ASKED } from '../protocol/tally.js';
 import { isOurs } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
-import { release, releaseQueued, type Request, undo, undoQueued } from '../protocol/request.js';
+import { hello, release, releaseQueued, type Request, undo, undoQueued } from '../protocol/request.js';
 import { taking } from '../protocol/lone-requests.js';
 import { Subscriptions } from '../queue/subscriptions.js';
 import { type SurveyAnswer, survey, type SurveyHooks } from '../quorum/survey.js';
@@ -29,6 +29,10 @@ import type { InstanceTerms } from '../protocol/terms.js';
 import { ForeignClients } from './foreign-clients.js';
 import { type LocalInspection, LocalLines } from './local-lines.js';
 import { acquire } from './local-wait.js';
+import { Acquisition } from './acquisition.js';
+import { Ousting, type OustTerms } from './ousting.js';
+import { pushChannel } from '../protocol/keys.js';
+import type { Push } from '../protocol/pushes.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
 import { Extensions } from './extensions.js';
@@ -133,6 +137,40 @@ export class Coordinator {
   /** Rejects with a `RedlockError` if it ends without a grant. */
   acquire(terms: AcquisitionTerms, cancellation: Cancellation): Promise<Grant> {
     return acquire(this.#parts, terms, cancellation);
+  }
+
+  /**
+   * Takes a lock away from its holder, and resolves when that has stopped, or had its time. @returns the votes in its place;
+   * undefined if nobody holds it. Rejects with a `RedlockError`; what has been taken by then ends by itself
+   */
+  async oust(
+    terms: AcquisitionTerms,
+    wanted: OustTerms,
+    cancellation: Cancellation,
+  ): Promise<Grant | undefined> {
+    const ousting = new Ousting(this.#parts, terms, wanted, cancellation);
+    try {
+      return await ousting.run();
+    } catch (error) {
+      if (!ousting.isInPlace) this.#undo(ousting.grant);
+      throw error;
+    }
+  }
+
+  /** Claims with votes that it has. Rejects with a `RedlockError` if it ends without a grant. */
+  claimWith(votes: Grant, terms: AcquisitionTerms, cancellation: Cancellation): Promise<Grant> {
+    return new Acquisition(this.#parts, { ...terms, token: votes.token }, cancellation).run(false);
+  }
+
+  /** Calls back when another client has taken a lease of this instance away. */
+  set onOusted(listener: (push: Push & { readonly kind: 'ousted' }) => void) {
+    this.#parts.subscriptions.onOusted = listener;
+  }
+
+  /** Tells the client that took a lease away that its holder has stopped. */
+  acknowledge({ by, key, token }: Push & { readonly kind: 'ousted' }): void {
+    const ask = { request: hello(pushChannel(by), `k ${token} ${key}`), sink: IGNORED_ANSWER };
+    for (const node of this.nodes) node.send(ask);
   }
 
   /** Extends by quorum. It never shortens or deletes what was held. */

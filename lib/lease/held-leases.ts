@@ -58,6 +58,11 @@ export class HeldLeases {
     this.#sweep();
   }
 
+  /** The lease with that token, if one is held. */
+  find(token: string): OwnLease | undefined {
+    return this.#leases.list().find((lease) => lease.token === token && lease.status === 'held');
+  }
+
   /** The lease is no longer held, whatever the reason. */
   delete(lease: OwnLease): void {
     this.#leases.delete(lease);

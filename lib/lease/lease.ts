@@ -4,7 +4,7 @@ import type { InstanceParts } from './coordination.js';
 import type { LeaseFacts } from '../telemetry/observer.js';
 import { DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
 import type { RedlockError } from '../runtime/errors.js';
-import { closingError, extensionError } from '../quorum/failure.js';
+import { closingError, extensionError, stolenError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import { handleOf, type LeaseHandle } from './lease-handle.js';
 import type { Lease as PublicLease, WriteLease as PublicWriteLease } from './public.js';
@@ -120,6 +120,14 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   /** Other processes may go on with it by its token alone, and give it back, as in the APIs of other packages. */
   lend(): void {
     this.#grant.lend();
+  }
+
+  /** Another instance takes it away. @returns whether nobody else can go on with it: then it is over */
+  oust(stolenBy: string): boolean {
+    const isOver = !this.#grant.isLent;
+    this.lend(); // its votes are left to the other one: to give them back would hand the lock over
+    this.lose(stolenError(stolenBy, this.resources));
+    return isOver;
   }
 
   /** A lease never shows its token by accident: not in JSON, not in logs. */

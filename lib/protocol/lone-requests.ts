@@ -2,7 +2,7 @@
  * Requests that share no call. Notes are texts that the holder of a lock keeps beside its vote (`lua/scripts/notes`); taken
  * tokens are those whose votes must not be set again (`lua/scripts/masters/take.lua`).
  */
-import { NOTE_DROP, NOTE_READ, NOTE_WRITE, TAKE } from './lua/scripts.js';
+import { NOTE_DROP, NOTE_READ, NOTE_WRITE, OUST, TAKE } from './lua/scripts.js';
 import { GRANTED, type Outcome, unknown } from './quorum.js';
 import { integers, readNo, toInteger, readCount } from './replies.js';
 import { lone, release, type Request } from './request.js';
@@ -106,6 +106,34 @@ export function readNote(reply: unknown, scope: Scope): NoteReading | Outcome | 
     ...{ remainingMs, clockUs, sinceMs, fence, seq, text },
     isHolders: owns === 1,
   };
+}
+
+/** How a lock is taken away. */
+export interface Ousting {
+  /** Of its holders. */
+  readonly tokens: readonly string[];
+  /** How long their votes are waited for at most, in ms. */
+  readonly graceMs: number;
+  /** How much longer the own token keeps others out, in ms. */
+  readonly stayMs: number;
+  /** For whom. */
+  readonly label: string;
+}
+
+/** Puts that token in the place of the holders', and tells these. */
+export function ousting(key: string, token: string, { tokens, graceMs, stayMs, label }: Ousting): Request {
+  const args = [String(graceMs), String(stayMs), `:${encodeURIComponent(label)}`, ...tokens];
+  return lone(OUST, scopeOf(key), token, args, {
+    read: (reply, scope) => {
+      const [code, amount] = integers(reply, 3);
+      return code === 1 ? GRANTED : readNo(code, amount, scope);
+    },
+  });
+}
+
+/** For how long the holder's vote would have lived, in ms, by the reply to that. */
+export function graceOf(reply: unknown): number {
+  return integers(reply, 3)[1] ?? 0;
 }
 
 function scopeOf(...keys: readonly string[]): Scope {

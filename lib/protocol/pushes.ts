@@ -31,16 +31,28 @@ export type Push =
     }
   /** A waiter with an earlier ticket asks for the vote of this hand-over: yield it unless there is a quorum. */
   | { readonly kind: 'inquiry'; readonly serial: number; readonly token: string; readonly key: string }
+  /** The lease of this token was taken away, for that client: the public part of its tokens, and its label. */
+  | {
+      readonly kind: 'ousted';
+      readonly by: string;
+      readonly label: string;
+      readonly token: string;
+      readonly key: string;
+    }
+  /** The holder that had this token has stopped. */
+  | { readonly kind: 'stopped'; readonly token: string; readonly key: string }
   /** This token's vote refused the holder of the lock: let the key rest for the holder unless there is a quorum. */
   | { readonly kind: 'asked'; readonly token: string; readonly key: string };
 
 /** Tokens contain no space; a key, which comes last, may contain anything. */
-const FORM = /^(?:([giGI]) (\d+)|([wnhWNH])|([vV]) (\d+ \d+ \d+) (\d+|p[\d,]+)) (\S+) (.+)$/s;
+const FORM = /^(?:([giGI]) (\d+)|([wnhkWNH])|s (\S+) :(\S*)|([vV]) (\d+ \d+ \d+) (\d+|p[\d,]+)) (\S+) (.+)$/s;
 
 /** Parses a push; undefined if no script of ours sends such a text. */
 export function readPush(text: string): Push | undefined {
-  const [, letter, digits, other, granted, vote, given, token, key] = FORM.exec(text) ?? [];
+  const [, letter, digits, other, by, label = '', granted, vote, given, token, key] = FORM.exec(text) ?? [];
   if (token === undefined || key === undefined) return undefined;
+  if (by !== undefined) return { kind: 'ousted', by, label: decodeURIComponent(label), token, key };
+  if (other === 'k') return { kind: 'stopped', token, key };
   if (other === 'h' || other === 'H') return { kind: 'asked', token, key };
   if (other !== undefined) return { kind: 'first', looksNow: /n/i.test(other), token, key };
   const numbers = (vote ?? digits ?? '').split(' ').map(toInteger);

@@ -157,6 +157,10 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
         if (push.key !== this.#keyAt(node)) return;
         place.askedAtMs = this.#parts.clock.earliest();
         this.#restIfAsked(node);
+        break;
+      case 'ousted':
+      case 'stopped':
+        return; // for holders, and who takes their locks
     }
     this.#proceed();
   }

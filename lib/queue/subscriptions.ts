@@ -76,6 +76,8 @@ export class Subscriptions {
   readonly #clocks: MasterClocks;
   readonly #clock: Clock;
   readonly #timers: Timers;
+  /** Called when a lease of this instance was taken away. */
+  onOusted: (push: Push & { readonly kind: 'ousted' }) => void = () => undefined;
   /** All tokens of an instance share one channel. */
   #channel = '';
   readonly #recipients = new Map<string, Recipient>();
@@ -101,10 +103,13 @@ export class Subscriptions {
     return able.length >= count;
   }
 
-  /** Passes pushes for this token to the recipient until it leaves; opens push connections that are not open. */
-  enter(token: string, recipient: Recipient): void {
+  /**
+   * Passes pushes for this token to the recipient until it leaves; opens push connections that are not open.
+   * @param own  a token of this instance
+   */
+  enter(token: string, recipient: Recipient, own = token): void {
     this.#recipients.set(token, recipient);
-    this.#channel = pushChannel(token);
+    this.#channel = pushChannel(own);
     this.#idle?.cancel();
     this.#idle = undefined;
     for (const connection of this.#connections) this.#open(connection);
@@ -249,6 +254,7 @@ export class Subscriptions {
     if (text === connection.echo?.text) return this.#onEcho(connection);
     const push = readPush(text);
     if (push === undefined) return;
+    if (push.kind === 'ousted') return this.onOusted(push);
     const recipient = this.#recipients.get(push.token);
     if (recipient === undefined) {
       if (push.kind === 'given' && !this.#mayKeep(push)) this.#decline(connection, push);

@@ -142,6 +142,12 @@ export function closingError(resources: readonly string[]): RedlockError {
   return new RedlockError('CLOSED', text, { resources });
 }
 
+/** The error for a lease that another instance took away. */
+export function stolenError(stolenBy: string, resources: readonly string[]): RedlockError {
+  const text = `the lease on ${nameResources(resources)} was lost: ${stolenBy === '' ? 'another instance' : stolenBy} took it away`;
+  return new RedlockError('LOCK_LOST', text, { resources, ...(stolenBy === '' ? {} : { stolenBy }) });
+}
+
 /** The error for a lost lease. */
 export function lossError(why: string, resources: readonly string[], cause?: RedlockError): RedlockError {
   const text = `the lease on ${nameResources(resources)} was lost: ${why}`;

@@ -91,6 +91,8 @@ export interface RedlockErrorDetails {
   readonly remainingMs?: number | undefined;
   /** For `LOCK_TAKEN`: who holds the lock. */
   readonly heldBy?: HeldBy | undefined;
+  /** For `LOCK_LOST`: the label of the instance that took the lock away. */
+  readonly stolenBy?: string | undefined;
   /** The error or reason behind this error. Undefined is a cause, too: a signal can abort with any reason. */
   readonly cause?: unknown;
 }
@@ -123,6 +125,8 @@ export interface RedlockErrorJson extends CauseJson {
   readonly remainingMs?: number;
   /** For `LOCK_TAKEN`: who holds the lock, if that is known. */
   readonly heldBy?: HeldBy;
+  /** For `LOCK_LOST`: the label of the instance that took the lock away. */
+  readonly stolenBy?: string;
 }
 
 /** One master's outcome, in JSON: its cause without properties that a client attached. */
@@ -181,6 +185,8 @@ export class RedlockError extends Error {
    * not be found out within a node timeout, if nobody has a quorum, for a holder of another library, and for other codes.
    */
   readonly heldBy: HeldBy | undefined;
+  /** For `LOCK_LOST`: the label of the instance that took the lock away, if the holder was told by a push. */
+  readonly stolenBy: string | undefined;
 
   /** Makes an error as quorate throws it, for fakes and tests. @param message  a full stop is added if it has none */
   constructor(code: RedlockErrorCode, message: string, details: RedlockErrorDetails = {}) {
@@ -192,11 +198,12 @@ export class RedlockError extends Error {
     this.tally = details.tally ?? [];
     this.remainingMs = details.remainingMs;
     this.heldBy = details.heldBy;
+    this.stolenBy = details.stolenBy;
   }
 
   /** Gives all fields for `JSON.stringify`, with the message and the messages of the causes. */
   toJSON(): RedlockErrorJson {
-    const { name, code, message, resources, attempts, elapsedMs, remainingMs, heldBy } = this;
+    const { name, code, message, resources, attempts, elapsedMs, remainingMs, heldBy, stolenBy } = this;
     return {
       ...{ name, code, message, resources, attempts, elapsedMs },
       tally: this.tally.map((one) =>
@@ -204,6 +211,7 @@ export class RedlockError extends Error {
       ),
       ...(remainingMs === undefined ? {} : { remainingMs }),
       ...(heldBy === undefined ? {} : { heldBy }),
+      ...(stolenBy === undefined ? {} : { stolenBy }),
       ...(this.cause === undefined ? {} : { cause: causeJson(this.cause) }),
     };
   }

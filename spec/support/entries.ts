@@ -32,6 +32,7 @@ type LoneKind =
   | 'bootstrap'
   | 'hello'
   | 'inspect'
+  | 'oust'
   | 'survey-shared'
   | 'take'
   | 'note-write'

@@ -9,6 +9,7 @@ export const VOUCH: Script;
 export const BOOTSTRAP: Script;
 export const HELLO: Script;
 export const INSPECT: Script;
+export const OUST: Script;
 export const TAKE: Script;
 export const RIGHTS: Script;
 export const NOTE_WRITE: Script;

@@ -44,6 +44,7 @@ export const SCRIPTS: readonly Script[] = [
   linked.BOOTSTRAP,
   linked.HELLO,
   linked.INSPECT,
+  linked.OUST,
   linked.TAKE,
   linked.NOTE_WRITE,
   linked.NOTE_DROP,

@@ -7,7 +7,7 @@ import type { Command } from '../../../lib/redis/transport.js';
 
 export type Kind = EntryKind | 'batch' | 'subscribe' | PushKind;
 /** `echo` is the message to ourselves that proves a subscription. */
-export type PushKind = 'given' | 'first' | 'free' | 'inquiry' | 'asked' | 'echo';
+export type PushKind = 'given' | 'first' | 'free' | 'inquiry' | 'asked' | 'ousted' | 'stopped' | 'echo';
 
 /** The kinds of a command's entries, preceded by `batch` if there are several. */
 export function kindsOf(words: readonly string[]): Kind[] {

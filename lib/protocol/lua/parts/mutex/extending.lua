@@ -30,6 +30,7 @@ local function extend(first, n, token, ttl, create)
       if create ~= '0' and ask(i, owner) then asked = 2 end
     end
   end
+  if left and create == '2' and isTaken(token) then return TAKEN_AWAY, 0, 0 end
   if left then return 0, left, asked end
   for i = first, last do
     local ms = redis.call('PTTL', KEYS[i])

@@ -1,0 +1,218 @@
+/**
+ * Takes an exclusive lock away from its holder, and tells it first.
+ *
+ * On a quorum of masters, a token of this client takes the place of the holder's: from then on nobody can extend the lease, and
+ * nobody else can have the lock. It stays for as long as the holder's vote would have lived, so that the holder's validity ends
+ * before the lock is free, unless a shorter grace is wanted. A holder that has push connections ends its lease when it is told,
+ * and says so: then the wait is over at once. What its routine does after that, nobody can know; but its fencing token is lower.
+ */
+import type { Cancellation } from '../runtime/cancellation.js';
+import { type CallContext, cancelledError, failureOf, nameResources, roundError } from '../quorum/failure.js';
+import { Grant } from '../quorum/grant.js';
+import { type SurveyAnswer, survey } from '../quorum/survey.js';
+import { nodeTimeoutOf } from '../protocol/node-timeout.js';
+import { graceOf, ousting, taking } from '../protocol/lone-requests.js';
+import type { Node } from '../node/node.js';
+import { IGNORED_ANSWER } from '../node/sink.js';
+import type { Push } from '../protocol/pushes.js';
+import {
+  countOutcomes,
+  GRANTED,
+  oddReply,
+  type Outcome,
+  quorumOf,
+  unknown,
+  unknownBy,
+  verdict,
+} from '../protocol/quorum.js';
+import { integers } from '../protocol/replies.js';
+import { inspection, release, type Request } from '../protocol/request.js';
+import { RedlockError } from '../runtime/errors.js';
+import { isOurs, tokenIn } from '../runtime/random.js';
+import type { Recipient } from '../queue/subscriptions.js';
+import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js';
+
+/** How much longer than the grace the own token keeps others out, in ms: until it is given back, or becomes a lease. */
+const STAY_MS = 2_000;
+/** An extension may arrive this much later than its lease was taken away, in ms. */
+const LATE_MS = 10_000;
+/** The longest ttl, and more. */
+const MOST_MS = 2 ** 52;
+
+/** How a lock is taken away. */
+export interface OustTerms {
+  /** For how long a holder that does not answer keeps the lock, in ms; no longer than its votes live. */
+  readonly graceMs: number;
+  /** What the holder is told of who takes it. */
+  readonly label: string;
+}
+
+/** What a master shows of the lock. */
+interface Look {
+  readonly outcome: Outcome;
+  /** Undefined if nobody has its vote. */
+  readonly token: string | undefined;
+}
+
+export class Ousting implements Recipient {
+  readonly #parts: CoordinatorParts;
+  readonly #terms: AcquisitionTerms;
+  readonly #wanted: OustTerms;
+  readonly #cancellation: Cancellation;
+  readonly #startedAtMs: number;
+  readonly #token: string;
+  /** Holders that have not said that they have stopped. */
+  readonly #holders = new Set<string>();
+  /** A quorum of masters has the own token in their place. */
+  isInPlace = false;
+  /** Looks whether what is waited for has come. */
+  #check: () => void = () => undefined;
+
+  constructor(
+    parts: CoordinatorParts,
+    terms: AcquisitionTerms,
+    wanted: OustTerms,
+    cancellation: Cancellation,
+  ) {
+    this.#parts = parts;
+    this.#terms = terms;
+    this.#wanted = wanted;
+    this.#cancellation = cancellation;
+    this.#startedAtMs = parts.clock.earliest();
+    this.#token = parts.random.token();
+  }
+
+  /**
+   * Resolves when the holder has stopped, or had its time. @returns the votes in its place, to hand over or to claim; undefined if
+   * nobody holds it. Rejects with a `RedlockError`
+   */
+  async run(): Promise<Grant | undefined> {
+    const { nodes, subscriptions } = this.#parts;
+    for (const token of await this.#findHolders()) this.#holders.add(token);
+    if (this.#holders.size === 0) return undefined;
+    const holders = [...this.#holders];
+    for (const token of holders) subscriptions.enter(token, this, this.#token);
+    try {
+      const quorum = quorumOf(nodes.length);
+      const canListen = subscriptions.canReach(quorum);
+      if (canListen) await this.#wait(this.#nodeTimeoutMs, () => subscriptions.isOpenAt(quorum));
+      await this.#wait(await this.#replace(holders), () => this.#holders.size === 0);
+    } finally {
+      for (const token of holders) subscriptions.leave(token);
+    }
+    this.#clear(holders);
+    return this.grant;
+  }
+
+  /** Masters that answered late, or not at all, may have a vote of theirs still. */
+  #clear(tokens: readonly string[]): void {
+    const { nodes } = this.#parts;
+    for (const token of tokens) {
+      const ask = { request: release(this.#terms.scope, token), sink: IGNORED_ANSWER };
+      for (const node of nodes) node.send(ask);
+    }
+  }
+
+  /** The votes in the holder's place. */
+  get grant(): Grant {
+    const grant = new Grant(this.#terms.scope, this.#token, 0, this.#parts.nodes);
+    grant.cameFrom('queue'); // somebody may wait
+    return grant;
+  }
+
+  onPush(_: Node, push: Push): void {
+    if (push.kind !== 'stopped') return;
+    this.#holders.delete(push.token);
+    this.#check();
+  }
+
+  onOpen(): void {
+    this.#check();
+  }
+
+  onClosed(): void {}
+
+  get #nodeTimeoutMs(): number {
+    return nodeTimeoutOf(this.#parts.nodes, this.#terms);
+  }
+
+  get #context(): CallContext {
+    const elapsedMs = Math.round(this.#parts.clock.earliest() - this.#startedAtMs);
+    return { resources: this.#terms.resources, attempts: 1, elapsedMs };
+  }
+
+  #ask(request: Request): Promise<readonly SurveyAnswer[]> {
+    const { nodes, timers } = this.#parts;
+    return survey(nodes, timers, { request, nodeTimeoutMs: this.#nodeTimeoutMs });
+  }
+
+  /**
+   * The token that has a quorum of votes. Others are those of clients that claim at this moment: they would count votes that are
+   * gone. If nobody has a quorum, all tokens. @throws RedlockError if too few masters can say
+   */
+  async #findHolders(): Promise<readonly string[]> {
+    const { nodes } = this.#parts;
+    const looks = (await this.#ask(inspection(this.#key))).map(readLook);
+    this.#assertQuorum(looks.map(({ outcome }) => outcome));
+    const votes = new Map<string, number>();
+    for (const { token } of looks) if (token !== undefined) votes.set(token, (votes.get(token) ?? 0) + 1);
+    const winner = [...votes].find(([, count]) => count >= quorumOf(nodes.length));
+    const tokens = winner === undefined ? [...votes.keys()] : [winner[0]];
+    if (tokens.every(isOurs)) return tokens;
+    const text = `${nameResources(this.#terms.resources)} is held by a client of another library, which cannot be told`;
+    throw new RedlockError('LOCK_TAKEN', text, this.#context);
+  }
+
+  /** Puts the own token in the place of theirs. @returns for how long their votes would have lived, in ms, at most the grace */
+  async #replace(tokens: readonly string[]): Promise<number> {
+    const { scope } = this.#terms;
+    const graceMs = Math.min(this.#wanted.graceMs, MOST_MS);
+    if (scope.taken !== undefined) void this.#ask(taking(scope.taken, tokens, LATE_MS + this.#terms.ttlMs));
+    const request = ousting(this.#key, this.#token, { ...this.#wanted, tokens, graceMs, stayMs: STAY_MS });
+    const answers = await this.#ask(request);
+    this.#assertQuorum(answers.map((answer) => outcomeOf(answer, (reply) => request.read(reply))));
+    this.isInPlace = true;
+    return Math.max(...answers.map((answer) => (answer.kind === 'answered' ? graceOf(answer.reply) : 0)));
+  }
+
+  /** @throws RedlockError unless a quorum has granted it */
+  #assertQuorum(outcomes: readonly Outcome[]): void {
+    const { nodes } = this.#parts;
+    const decision = verdict(countOutcomes(outcomes, nodes.length));
+    if (decision !== 'granted') throw roundError(failureOf(decision), { outcomes }, nodes, this.#context);
+  }
+
+  /** Resolves when it has come, or after that time. @throws RedlockError if the call is ended meanwhile */
+  async #wait(forMs: number, hasCome: () => boolean): Promise<void> {
+    if (hasCome()) return;
+    let wake = (): void => undefined;
+    const woken = new Promise<void>((resolve) => (wake = resolve));
+    this.#check = () => hasCome() && wake();
+    const timer = this.#parts.timers.wait(forMs, wake);
+    await this.#cancellation.during(wake, woken);
+    timer.cancel();
+    const { cancelled } = this.#cancellation;
+    if (cancelled !== undefined) throw cancelledError(cancelled, this.#context, undefined, this.#parts.nodes);
+  }
+
+  get #key(): string {
+    return this.#terms.scope.keys[0] ?? '';
+  }
+}
+
+function readLook(answer: SurveyAnswer): Look {
+  const [code] = answer.kind === 'answered' ? integers(answer.reply, 2) : [];
+  const outcome = outcomeOf(answer, () =>
+    code === 2
+      ? { kind: 'refused', remainingMs: undefined, isWrongType: true, isForeignClient: false }
+      : GRANTED,
+  );
+  const owner: unknown =
+    answer.kind === 'answered' && Array.isArray(answer.reply) ? answer.reply[2] : undefined;
+  return { outcome, token: code === 1 ? tokenIn(String(owner)) : undefined };
+}
+
+function outcomeOf(answer: SurveyAnswer, read: (reply: unknown) => Outcome | undefined): Outcome {
+  if (answer.kind === 'unknown') return unknownBy(answer.cause);
+  return read(answer.reply) ?? unknown(oddReply());
+}

@@ -1,0 +1,42 @@
+/** The options of taking a lock away: what they mean, and their checks. */
+import { invalidArgument } from '../runtime/errors.js';
+import { isCount } from './given.js';
+import { type AcquireOptions, CALL_NAMES, resolveCall } from './options.js';
+import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
+
+/** Options of `steal` in addition to those of `acquire`. */
+export interface TakingOptions {
+  /**
+   * For how long a holder that does not answer keeps the lock. It is told at once: a holder that has push connections, as one that
+   * waited for the lock has, ends its lease and says so, and then the lock is free. Any other one learns of it at its next
+   * renewal. If the grace is shorter than the rest of its validity, its routine may go on beside the next holder's.
+   * Milliseconds; `Infinity`: as long as it is valid. @default Infinity
+   */
+  readonly graceMs?: number | undefined;
+  /** Whether this call comes before those that wait. @default false */
+  readonly passWaiters?: boolean | undefined;
+}
+
+/** Options of `steal`. */
+export interface StealOptions extends AcquireOptions, TakingOptions {}
+
+/** How a lock is taken away. */
+export interface StealTerms {
+  readonly graceMs: number;
+  readonly passWaiters: boolean;
+}
+
+const TAKING_NAMES = ['graceMs', 'passWaiters'];
+
+/** Fills in the options of `steal`. */
+export function resolveSteal(
+  given: StealOptions,
+  instance: InstanceTerms,
+): { readonly call: CallTerms; readonly taking: StealTerms } {
+  const call = resolveCall(given, [...CALL_NAMES.acquire, ...TAKING_NAMES], instance);
+  const { graceMs = Infinity, passWaiters = false } = given;
+  if (graceMs !== Infinity && !isCount(graceMs, 0))
+    throw invalidArgument('graceMs', graceMs, 'a whole number of milliseconds from 0 on, or Infinity');
+  if (typeof passWaiters !== 'boolean') throw invalidArgument('passWaiters', passWaiters, 'true or false');
+  return { call, taking: { graceMs, passWaiters } };
+}
