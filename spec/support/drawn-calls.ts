@@ -154,6 +154,13 @@ export class CallDraw {
           : { keys: keysOf('lock', 'queue', 'turn', 'looks', 'counter'), args: [token, proposal] };
       case 'inspect':
         return { keys: [first.lock, first.queue, first.looks, first.counter], args: [] };
+      case 'oust': {
+        const holders = [token, ...OURS.slice(draw.below(OURS.length))];
+        return {
+          keys: [first.lock],
+          args: [draw.pick(OURS), draw.pick([ttl, '0', '4503599627370496']), '2000', ':thief%201', ...holders],
+        };
+      }
       case 'vouch':
         return { keys: [MARKER], args: [String(GUARD_MS)] };
       case 'bootstrap':

@@ -20,7 +20,7 @@ import * as drawn from '../../support/drawn-calls.js';
 import { entriesOf, isBatch } from '../../support/entries.js';
 import { atInstant, oneListener, oneServer, putData } from '../../support/server.js';
 
-const [SEEDS, STEPS] = [50, 60];
+const [SEEDS, STEPS] = [60, 60];
 const { GUARD_MS, MARKER, MUTEXES, NOTE, OURS, SHARED, TAKEN, TIMESTAMP, TTLS } = drawn;
 const KEYS = [
   ...[...MUTEXES, ...SHARED].flatMap((names) => Object.values(names) as string[]),
