@@ -33,7 +33,7 @@ import type { Recipient } from '../queue/subscriptions.js';
 import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js';
 
 /** How much longer than the grace the own token keeps others out, in ms: until it is given back, or becomes a lease. */
-const STAY_MS = 2_000;
+export const OUST_STAY_MS = 2_000;
 /** An extension may arrive this much later than its lease was taken away, in ms. */
 const LATE_MS = 10_000;
 /** The longest ttl, and more. */
@@ -100,11 +100,14 @@ export class Ousting implements Recipient {
     } finally {
       for (const token of holders) subscriptions.leave(token);
     }
-    this.#clear(holders);
+    this.#clear(holders.filter((token) => !this.#holders.has(token)));
     return this.grant;
   }
 
-  /** Masters that answered late, or not at all, may have a vote of theirs still. */
+  /**
+   * Masters that answered late, or not at all, may have a vote of theirs still. Of those that have not said that they have stopped, one
+   * may have been a waiter, and hold the lock by now.
+   */
   #clear(tokens: readonly string[]): void {
     const { nodes } = this.#parts;
     for (const token of tokens) {
@@ -147,8 +150,8 @@ export class Ousting implements Recipient {
   }
 
   /**
-   * The token that has a quorum of votes. Others are those of clients that claim at this moment: they would count votes that are
-   * gone. If nobody has a quorum, all tokens. @throws RedlockError if too few masters can say
+   * The token that has a quorum of votes, or those that may have one, with the votes of masters that do not answer. Any other is
+   * that of a client that waits or claims at this moment. @throws RedlockError if too few masters can say
    */
   async #findHolders(): Promise<readonly string[]> {
     const { nodes } = this.#parts;
@@ -156,8 +159,11 @@ export class Ousting implements Recipient {
     this.#assertQuorum(looks.map(({ outcome }) => outcome));
     const votes = new Map<string, number>();
     for (const { token } of looks) if (token !== undefined) votes.set(token, (votes.get(token) ?? 0) + 1);
-    const winner = [...votes].find(([, count]) => count >= quorumOf(nodes.length));
-    const tokens = winner === undefined ? [...votes.keys()] : [winner[0]];
+    const needed = quorumOf(nodes.length);
+    const silent = looks.filter(({ outcome }) => outcome.kind === 'unknown').length;
+    const winner = [...votes].find(([, count]) => count >= needed);
+    const able = winner === undefined ? [...votes].filter(([, count]) => count + silent >= needed) : [winner];
+    const tokens = able.map(([token]) => token);
     if (tokens.every(isOurs)) return tokens;
     const text = `${nameResources(this.#terms.resources)} is held by a client of another library, which cannot be told`;
     throw new RedlockError('LOCK_TAKEN', text, this.#context);
@@ -168,7 +174,12 @@ export class Ousting implements Recipient {
     const { scope } = this.#terms;
     const graceMs = Math.min(this.#wanted.graceMs, MOST_MS);
     if (scope.taken !== undefined) void this.#ask(taking(scope.taken, tokens, LATE_MS + this.#terms.ttlMs));
-    const request = ousting(this.#key, this.#token, { ...this.#wanted, tokens, graceMs, stayMs: STAY_MS });
+    const request = ousting(this.#key, this.#token, {
+      ...this.#wanted,
+      tokens,
+      graceMs,
+      stayMs: OUST_STAY_MS,
+    });
     const answers = await this.#ask(request);
     this.#assertQuorum(answers.map((answer) => outcomeOf(answer, (reply) => request.read(reply))));
     this.isInPlace = true;

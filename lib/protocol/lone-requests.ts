@@ -131,9 +131,10 @@ export function ousting(key: string, token: string, { tokens, graceMs, stayMs, l
   });
 }
 
-/** For how long the holder's vote would have lived, in ms, by the reply to that. */
+/** For how long the holder's vote would have lived, in ms, by the reply to that; 0 if it had none there. */
 export function graceOf(reply: unknown): number {
-  return integers(reply, 3)[1] ?? 0;
+  const [code, ms = 0] = integers(reply, 3);
+  return code === 1 ? ms : 0;
 }
 
 function scopeOf(...keys: readonly string[]): Scope {

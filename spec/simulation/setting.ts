@@ -50,6 +50,8 @@ export interface SimulationOptions {
   readonly turns?: boolean;
   /** Whether calls of one client for one lock wait for each other, in the local line; drawn by default. */
   readonly local?: boolean;
+  /** Whether clients take locks away from their holders; drawn by default. */
+  readonly steals?: boolean;
   /** Whether releases resolve before masters confirm them; drawn by default. */
   readonly unawaited?: boolean;
   /** Whether read-write locks and semaphores are used beside exclusive ones; drawn by default. */
@@ -98,6 +100,8 @@ const SILENCE = 0.1;
 const SHARES_NAMES = 0.5;
 /** The share of runs in which releases are not awaited. */
 const LEAVES_EARLY = 0.25;
+/** The share of runs in which locks are taken away from their holders. */
+const STEALS = 0.1;
 /** The share of runs in which a minority of masters is wrong for good, if there can be one. */
 const HAS_WRONG = 0.1;
 const CLOCKS_TOGETHER: Clocks = { drift: 0, skewMs: 5, spreadMs: 5 };
@@ -166,6 +170,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
   const forWrong = seeded.fork('wrong');
   const hasWrong = options.wrongServers ?? (options.beyond === undefined && forWrong.chance(HAS_WRONG));
   const sharesNames = options.local ?? seeded.fork('local').chance(SHARES_NAMES);
+  const steals = options.steals ?? (!isCrowd && seeded.fork('steals').chance(STEALS));
   const isClosing = options.closing ?? (!isCrowd && seeded.fork('closing').chance(0.25));
   return {
     nodes,
@@ -180,7 +185,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     awaitRelease: !(options.unawaited ?? seeded.fork('unawaited').chance(LEAVES_EARLY)),
     keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
     closing: isClosing ? { resources, lives: Math.ceil(calls / 2), maxTtlMs } : undefined,
-    terms: { resources, calls, maxTtlMs, mixesFencing, inQueue, isCrowd, sharesNames },
+    terms: { resources, calls, maxTtlMs, mixesFencing, inQueue, isCrowd, sharesNames, steals },
     sharedLocks: hasShared ? { calls, maxTtlMs, permits, inQueue, isKept } : undefined,
     plan,
     wrong: hasWrong ? drawWrong(forWrong, nodes, isGuarded) : new Map(),

@@ -59,6 +59,9 @@ export interface Rules {
 /** Votes are undone within this time if nothing disturbs it: two attempts of the repairs with their node timeouts. */
 const SETTLE_MS = 3_500;
 
+/** A grace that is longer than any ttl. */
+const ENDLESS_MS = 2 ** 52;
+
 /** Longer than any message takes on a link that is not slow. */
 const ARRIVAL_MS = 100;
 
@@ -72,6 +75,8 @@ export class Checker {
   readonly #fences: Fences;
   readonly #tokens = new Map<string, Token>();
   readonly #givenAway = new GivenAway();
+  /** Tokens of leases that were taken away, and had less time than their validity. */
+  readonly #hurried = new Set<string>();
   readonly #votes: Votes;
   readonly #counted = new CountedVotes();
   readonly #calls = new Calls<Token>();
@@ -155,7 +160,8 @@ export class Checker {
 
   #hold(client: SimulatedClient, lease: Lease): void {
     const untilMs = validUntilMsOf(lease);
-    const holding = { lease, client, untilMs, isWork: false, isOver: false, isTold: false };
+    const isTold = this.#hurried.has(lease.token); // it was taken away before its client knew that it has it
+    const holding = { lease, client, untilMs, isWork: false, isOver: false, isTold };
     for (const resource of lease.resources) {
       const list = this.#open.get(resource);
       if (list === undefined) this.#open.set(resource, [holding]);
@@ -264,7 +270,22 @@ export class Checker {
   /** A server has carried out a command. */
   executed(server: MemoryServer, command: Command, reply: unknown): void {
     for (const name of this.#givenAway.claimedLate(command)) this.#exempt(name);
+    for (const { kind, token = '' } of entriesOf(command)) if (kind === 'oust') this.#ousted(token, command);
     for (const [property, text] of this.#votes.carriedOut(server, command, reply)) this.fail(property, text);
+  }
+
+  /**
+   * A lease is taken away: its holder no longer counts its votes. If it gets less time than its validity, it may go on beside the next
+   * holder, whose fencing token is higher. The own token ends by itself.
+   */
+  #ousted(own: string, { args }: Command): void {
+    const [graceMs, , , ...tokens] = args.slice(args.indexOf(own) + 1);
+    this.#exempt(own);
+    this.#counted.ousted(tokens);
+    if (Number(graceMs) >= ENDLESS_MS) return;
+    for (const token of tokens) this.#hurried.add(token);
+    for (const holding of [...this.#open.values()].flat())
+      if (tokens.includes(holding.lease.token)) holding.isTold = true;
   }
 
   #exempt(name: string | undefined): void {

@@ -43,6 +43,8 @@ export interface Granted {
 export class CountedVotes {
   servers: readonly MemoryServer[] = [];
   readonly #counting = new Set<Counting>();
+  /** Tokens of leases that were taken away, maybe before their holders knew that they have them. */
+  readonly #ousted = new Set<string>();
   /** When each master last lost data: the guard stands in for the votes that it had. */
   readonly #lostAtMs = new Map<MemoryServer, number>();
 
@@ -54,7 +56,7 @@ export class CountedVotes {
     const nowMs = client.clock.now();
     const untilMs = validUntilMsOf(lease);
     // an acquisition may miss a suspension for a moment: its lease is over before its holder can read a clock
-    if (nowMs >= untilMs) return [];
+    if (nowMs >= untilMs || this.#ousted.has(lease.token)) return [];
     const [aheadMs, suspendedMs] = [nowMs - client.monotonicMs(), client.suspendedMs];
     const faults: string[] = [];
     for (const resource of lease.resources) {
@@ -78,6 +80,12 @@ export class CountedVotes {
 
   ended(lease: Lease): void {
     this.#drop((counting) => counting.lease === lease);
+  }
+
+  /** Another client takes these away. */
+  ousted(tokens: readonly string[]): void {
+    for (const token of tokens) this.#ousted.add(token);
+    this.#drop(({ lease }) => tokens.includes(lease.token));
   }
 
   crashed(client: SimulatedClient): void {

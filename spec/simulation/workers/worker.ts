@@ -3,6 +3,7 @@
  * what the locks protect, hand over, release, or simply go away. Bounded, and drawn from the seed.
  */
 import type { MemoryFence } from '../../../lib/fence/index.js';
+import { OUST_STAY_MS } from '../../../lib/coordinator/ousting.js';
 import { RedlockError, type RedlockErrorCode } from '../../../lib/runtime/errors.js';
 import type { LeaseHandle } from '../../../lib/lease/lease-handle.js';
 import type { Lease } from '../../../lib/lease/public.js';
@@ -42,6 +43,8 @@ const OWN_NODE_TIMEOUT = 0.2;
 const LONGEST_NODE_TIMEOUT_MS = 1_000;
 /** Between a deadline and the client's code that notices it. */
 const SLACK_MS = 10;
+/** How much slower than true time a client's clock may run. */
+const DRIFT = 0.01;
 /** The pauses before an extension asks all masters again: 0.8 s, and more where round trips are long. */
 const PAUSES_MS = 1_550;
 
@@ -57,6 +60,8 @@ export interface WorkTerms {
   readonly isCrowd: boolean;
   /** Calls of one client wait for each other: in the local line, unless `localTurns` says otherwise. */
   readonly sharesNames: boolean;
+  /** Clients take locks away from their holders. */
+  readonly steals: boolean;
 }
 
 /** What the workers of a run share. */
@@ -78,12 +83,15 @@ export class Worker {
   readonly #shared: Shared;
   /** The node timeouts that calls asked for; their leases use them, too. */
   readonly #asked = new WeakMap<Lease, number>();
+  /** What is drawn for locks that are taken away. */
+  readonly #stealing: Seeded;
   isDone = false;
 
   constructor(stage: Stage, player: Player, seeded: Seeded, terms: WorkTerms, shared: Shared) {
     this.#stage = stage;
     this.#player = player;
     this.#seeded = seeded;
+    this.#stealing = seeded.fork('stealing');
     this.#terms = terms;
     this.#shared = shared;
     shared.crew.push(this);
@@ -191,7 +199,36 @@ export class Worker {
     return first === second || this.#seeded.chance(0.7) ? [first] : [first, second].sort();
   }
 
+  /** Takes a lock away from its holder. With the whole grace, never two hold it by validity. */
+  async #steal(resource: string): Promise<Lease | undefined> {
+    const { checker } = this.#stage;
+    const { redlock, client } = this.#player;
+    const beginning = checker.begin();
+    const [seeded, { nodeTimeoutMs = 0, ...options }] = [this.#stealing, this.#options(false)];
+    const graceMs = seeded.chance(0.5) ? Infinity : seeded.whole(0, 300);
+    const { ttlMs = 0, waitMs = 0 } = options;
+    const askedMs = 4 * mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs });
+    const graceEndMs = Math.min(graceMs, (this.#terms.maxTtlMs + OUST_STAY_MS) * (1 + DRIFT));
+    const settled = checker.expect(client, `steal ${resource}`, graceEndMs + waitMs + askedMs + SLACK_MS);
+    this.#note(`steals ${resource}, grace ${graceMs}`);
+    try {
+      const lease = await redlock.steal(resource, {
+        ...{ ...options, graceMs, passWaiters: seeded.chance(0.5) },
+        ...(nodeTimeoutMs === 0 ? {} : { nodeTimeoutMs }),
+      });
+      this.#shared.deeds.grants++;
+      this.#asked.set(lease, nodeTimeoutMs);
+      checker.granted(client, lease, beginning);
+      this.#note(`has stolen ${resource} by ${lease.token}, fence ${lease.fence}`);
+      return lease;
+    } finally {
+      settled();
+    }
+  }
+
   async #acquire(resources: readonly string[]): Promise<Lease | undefined> {
+    const [resource = '', ...more] = resources;
+    if (this.#terms.steals && more.length === 0 && this.#stealing.chance(0.2)) return this.#steal(resource);
     const { checker } = this.#stage;
     const { redlock, client } = this.#player;
     const beginning = checker.begin();
