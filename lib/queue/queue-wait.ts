@@ -31,8 +31,10 @@ import type { Push } from '../protocol/pushes.js';
 import { oddReply, type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
 import { type ClaimedByLook, readQueueReply } from '../protocol/replies.js';
 import { queueing, yielding } from '../protocol/queue-request.js';
+import { aligning } from '../protocol/request.js';
+import { IGNORED_ANSWER } from '../node/sink.js';
 import { Silence } from '../redis/server-errors.js';
-import type { Recipient } from './subscriptions.js';
+import type { Recipient, WonPermits } from './subscriptions.js';
 
 export class QueueWait implements Sink, Recipient, Withdrawn {
   readonly #parts: QueueParts;
@@ -117,7 +119,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.#end = end;
     this.#timer?.cancel();
     const { subscriptions } = this.#parts;
-    if (end === 'granted' || end === 'reserved') subscriptions.hold(this.#waiter.token, this.vote?.slots);
+    if (end === 'granted' || end === 'reserved') subscriptions.hold(this.#waiter.token, this.#won);
     else subscriptions.leave(this.#waiter.token);
     for (const node of this.#parts.nodes) node.forget(this);
     this.#settle?.(end);
@@ -188,7 +190,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const isOwed = this.#deliveries.owes(node);
     place.isAwaited = false;
     this.#deliveries.answer(node);
-    if (!this.isWanted) return isOwed ? this.#onLate(node) : undefined;
+    if (!this.isWanted) return this.#answeredLate(node, reply, isOwed);
     const outcome = this.#asked?.request.read(reply);
     if (outcome === undefined) return this.#fail(node, unknown(oddReply()));
     const told = readQueueReply(reply);
@@ -205,6 +207,20 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
       this.#shelve(place, outcome);
     }
     this.#proceed();
+  }
+
+  /** The wait was over before that answer came. */
+  #answeredLate(node: Node, reply: unknown, isOwed: boolean): void {
+    const [won, told] = [this.#won, readQueueReply(reply)];
+    const isGiven = told !== undefined && told.serial > 0;
+    if (won !== undefined && isGiven && told.claimed?.slots !== won.slots) this.#align(node, won);
+    if (isOwed) this.#onLate(node);
+  }
+
+  get #won(): WonPermits | undefined {
+    const slots = this.vote?.slots ?? '';
+    if (slots === '') return undefined;
+    return { slots, alignment: aligning(this.#waiter.scope, this.#waiter.token, slots) };
   }
 
   onFailure(node: Node, cause: Error, mayRun = false): void {
@@ -351,6 +367,17 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const needed = { quorum: this.#quorum, ttlMs: this.#directTtlMs };
     this.vote = leaseOf(votes, this.#parts.clock.now(), needed);
     this.end(this.vote === undefined ? 'reserved' : 'granted');
+    const won = this.#won;
+    if (won === undefined) return;
+    for (const node of this.#parts.nodes) {
+      const { state, vote } = this.#placeAt(node);
+      if (state === 'mine' && vote?.slots !== won.slots) this.#align(node, won);
+    }
+  }
+
+  /** Changes a vote that may be for other permits than it won to these: others may need them. */
+  #align(node: Node, { alignment }: WonPermits): void {
+    node.send({ request: alignment, sink: IGNORED_ANSWER }); // if it is lost, the next extension says the same
   }
 
   #arm(): void {

@@ -45,6 +45,13 @@ const MAX_DECLINED = 100;
 const NOT_YET = new Error('its push connection is not open yet');
 const NOT_PROVEN = new Error('its connection was lost, and its push connection has to be proven again');
 
+/** The permits that a token has won. */
+export interface WonPermits {
+  readonly slots: string;
+  /** Changes a vote for other permits to these, or gives it up. */
+  readonly alignment: Request;
+}
+
 /** The push connection from one master. */
 class PushConnection {
   readonly node: Node;
@@ -81,8 +88,8 @@ export class Subscriptions {
   /** All tokens of an instance share one channel. */
   #channel = '';
   readonly #recipients = new Map<string, Recipient>();
-  /** Tokens with a quorum of votes, and their permits if these are known, until the votes are given back. */
-  readonly #held = new Map<string, string | undefined>();
+  /** Tokens with a quorum of votes, and the permits that they won, until the votes are given back. */
+  readonly #held = new Map<string, WonPermits | undefined>();
   #idle: Timer | undefined;
   #echoes = 0;
   #isClosed = false;
@@ -122,11 +129,11 @@ export class Subscriptions {
   }
 
   /**
-   * The token has won: pushes for it are ignored until `release`. But a vote for other permits than it has is declined: others
-   * may need them. @param slots  undefined if they are not known yet
+   * The token has won: pushes for it are ignored until `release`. But a vote that may be for other permits than it won is changed
+   * to these: others may need them. @param won  undefined for no permits, or if they are not known yet
    */
-  hold(token: string, slots: string | undefined): void {
-    this.#held.set(token, slots);
+  hold(token: string, won: WonPermits | undefined): void {
+    this.#held.set(token, won);
     this.leave(token);
   }
 
@@ -257,13 +264,16 @@ export class Subscriptions {
     if (push.kind === 'ousted') return this.onOusted(push);
     const recipient = this.#recipients.get(push.token);
     if (recipient === undefined) {
-      if (push.kind === 'given' && !this.#mayKeep(push)) this.#decline(connection, push);
+      if (push.kind === 'given') this.#onGivenLate(connection, push);
     } else if (connection.isOpen) recipient.onPush(connection.node, push); // else it looks again when the push connection is proven
   }
 
-  #mayKeep({ claimed, token }: Push & { readonly kind: 'given' }): boolean {
-    const slots = this.#held.get(token);
-    return this.#held.has(token) && (claimed === undefined || claimed.slots === (slots ?? claimed.slots));
+  #onGivenLate(connection: PushConnection, push: Push & { readonly kind: 'given' }): void {
+    const { claimed, token } = push;
+    const won = this.#held.get(token);
+    if (!this.#held.has(token)) this.#decline(connection, push);
+    else if (won !== undefined && claimed?.slots !== won.slots)
+      connection.node.send({ request: won.alignment, sink: IGNORED_ANSWER }); // if it is lost, the next extension says the same
   }
 
   /**

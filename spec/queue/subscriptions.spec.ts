@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import { counterKey, pushChannel, queueKey, looksKey, turnKey } from '../../lib/protocol/keys.js';
 import { type Ask, Node } from '../../lib/node/node.js';
 import type { Push } from '../../lib/protocol/pushes.js';
+import { aligning } from '../../lib/protocol/request.js';
+import { NO_MARKER, type Scope } from '../../lib/protocol/scope.js';
 import { MasterClocks } from '../../lib/quorum/master-clocks.js';
 import { type Recipient, Subscriptions } from '../../lib/queue/subscriptions.js';
 import { type EventLoop, type LoopTimer, SystemTimers } from '../../lib/runtime/clock.js';
@@ -14,6 +16,14 @@ import { type QueueBench, queueBench, MINE } from '../support/queue-bench.js';
 
 const NOT_PROVEN = 'its connection was lost, and its push connection has to be proven again';
 const SERIAL = 1_790_000_000_000_001;
+
+const PERMITS_OF_R: Scope = {
+  keys: ['r'],
+  isFenced: false,
+  marker: undefined,
+  guardMs: NO_MARKER,
+  kind: { name: 'semaphore', permits: 4, wanted: 2, slots: '' },
+};
 
 class Listener implements Recipient {
   readonly events: string[] = [];
@@ -476,7 +486,7 @@ describe('subscriptions: pushes for a token that has left', () => {
 
   it('and has won: they are no news until its votes are given back', async () => {
     const { master, subscriptions } = await left();
-    subscriptions.hold(MINE, '');
+    subscriptions.hold(MINE, undefined);
     for (const text of [GRANT, `v ${SERIAL} 5 900 7 ${MINE} app:r`]) master.connection.tell(text);
     expect(yields(master)).to.deep.equal([]);
     subscriptions.release(MINE);
@@ -484,17 +494,19 @@ describe('subscriptions: pushes for a token that has left', () => {
     expect(yields(master).length).to.equal(1);
   });
 
-  it('and has won permits: a vote for others is declined, unless it is not known which it has', async () => {
-    for (const [slots, told, declined] of [
-      ['0,3', 'p0,3', 0],
-      ['0,3', 'p0,4', 1],
-      [undefined, 'p0,4', 0],
+  it('and has won permits: a vote that may be for others is changed to these', async () => {
+    const alignment = aligning(PERMITS_OF_R, MINE, '0,3');
+    const direct = (given: string): string => `V ${SERIAL} 5 900 ${given} ${MINE} app:r`;
+    for (const [text, changes] of [
+      [direct('p0,3'), 0],
+      [direct('p0,4'), 1],
+      [`G ${SERIAL} ${MINE} app:r`, 1], // a reservation does not say for which permits it is
     ] as const) {
       const { master, subscriptions } = await left();
-      subscriptions.hold(MINE, slots);
-      master.connection.tell(`G ${SERIAL} ${MINE} app:r`);
-      master.connection.tell(`V ${SERIAL} 5 900 ${told} ${MINE} app:r`);
-      expect(yields(master).length).to.equal(declined);
+      subscriptions.hold(MINE, { slots: '0,3', alignment });
+      master.connection.tell(text);
+      expect(yields(master)).to.deep.equal([]);
+      expect(master.sent.filter(({ kind }) => kind === 'permit-align').length).to.equal(changes);
     }
   });
 

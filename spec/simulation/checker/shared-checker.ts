@@ -2,6 +2,7 @@
  * Checks what must hold at every instant for shared locks: a writer is alone, no more permits are held than there are,
  * and a holder has the same permits on each master.
  */
+import { markerKey } from '../../../lib/protocol/keys.js';
 import { validUntilMsOf } from '../../support/insides.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import { WriteLease } from '../../../lib/lease/lease.js';
@@ -78,7 +79,7 @@ export class SharedChecker {
         .sort((a, b) => countOf(sets, b) - countOf(sets, a));
       own.forEach((link, i) => {
         const isCalm =
-          calmSinceMs(link) < sinceMs && !link.isBlocked && !link.server.isStopped && !client.isPaused;
+          calmSinceMs(link) < sinceMs && !link.isBlocked && !client.isPaused && takesPart(link.server);
         if (!isCalm || this.#nowMs() - sinceMs < SETTLED_MS) return;
         if (sets[i] === undefined || sets[i] === first) return;
         holding.isTold = true;
@@ -108,6 +109,14 @@ function believes(holding: Holding): boolean {
   if (client.clock.now() < validUntilMsOf(lease) && lease.status === 'held') return true;
   holding.isOver = true;
   return false;
+}
+
+/** Whether it changes votes: it is not stopped, and not in quarantine. */
+function takesPart(server: MemoryServer): boolean {
+  const marker = server.get(markerKey(''));
+  if (server.isStopped || typeof marker !== 'string') return !server.isStopped;
+  const [, runId, since, period] = marker.split('|');
+  return runId === server.runId && Number(since) + Number(period) < server.micros() / 1_000;
 }
 
 function slotsAt(server: MemoryServer, lease: Lease): string | undefined {
