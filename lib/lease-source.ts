@@ -166,9 +166,10 @@ export class LeaseSource implements Coordination {
     signal: AbortSignal | undefined,
     { graceMs, passWaiters }: StealTerms,
   ): Promise<Lease> {
+    const label = this.#people?.label ?? '';
     const taken = await this.during(signal, async (cancellation) => {
       const terms = this.#terms([name], MUTEX, call, undefined);
-      const votes = await this.coordinator.oust(terms, { graceMs, label: '' }, cancellation);
+      const votes = await this.coordinator.oust(terms, { graceMs, isClaimed: passWaiters, label }, cancellation);
       if (votes === undefined || passWaiters) return votes;
       void this.coordinator.release(votes, this.coordinator.nodeTimeoutFor(call));
       return undefined;

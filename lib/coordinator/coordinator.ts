@@ -143,18 +143,8 @@ export class Coordinator {
    * Takes a lock away from its holder, and resolves when that has stopped, or had its time. @returns the votes in its place;
    * undefined if nobody holds it. Rejects with a `RedlockError`; what has been taken by then ends by itself
    */
-  async oust(
-    terms: AcquisitionTerms,
-    wanted: OustTerms,
-    cancellation: Cancellation,
-  ): Promise<Grant | undefined> {
-    const ousting = new Ousting(this.#parts, terms, wanted, cancellation);
-    try {
-      return await ousting.run();
-    } catch (error) {
-      if (!ousting.isInPlace) this.#undo(ousting.grant);
-      throw error;
-    }
+  oust(terms: AcquisitionTerms, wanted: OustTerms, cancellation: Cancellation): Promise<Grant | undefined> {
+    return new Ousting(this.#parts, terms, wanted, cancellation).run();
   }
 
   /** Claims with votes that it has. Rejects with a `RedlockError` if it ends without a grant. */
@@ -168,8 +158,8 @@ export class Coordinator {
   }
 
   /** Tells the client that took a lease away that its holder has stopped. */
-  acknowledge({ by, key, token }: Push & { readonly kind: 'ousted' }): void {
-    const ask = { request: hello(pushChannel(by), `k ${token} ${key}`), sink: IGNORED_ANSWER };
+  acknowledge({ by, token }: Push & { readonly kind: 'ousted' }): void {
+    const ask = { request: hello(pushChannel(by), `k ${by} ${token}`), sink: IGNORED_ANSWER };
     for (const node of this.nodes) node.send(ask);
   }
 

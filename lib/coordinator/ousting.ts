@@ -1,10 +1,12 @@
 /**
  * Takes an exclusive lock away from its holder, and tells it first.
  *
- * On a quorum of masters, a token of this client takes the place of the holder's: from then on nobody can extend the lease, and
- * nobody else can have the lock. It stays for as long as the holder's vote would have lived, so that the holder's validity ends
- * before the lock is free, unless a shorter grace is wanted. A holder that has push connections ends its lease when it is told,
- * and says so: then the wait is over at once. What its routine does after that, nobody can know; but its fencing token is lower.
+ * A token of this client takes the place of the holder's vote on each master, for as long as that vote would have lived: it is as
+ * if the holder could not extend its lease. A quorum of such masters is the end of the lease, at the latest when its validity
+ * ends. A shorter grace ends it earlier. A holder that has push connections ends its lease when it is told, and says so: then the
+ * wait is over at once. What its routine does after that, nobody can know; but its fencing token is lower.
+ *
+ * If it fails half-way, what is in place ends as the votes would have. To give it back would free votes that still count.
  */
 import type { Cancellation } from '../runtime/cancellation.js';
 import { type CallContext, cancelledError, failureOf, nameResources, roundError } from '../quorum/failure.js';
@@ -32,8 +34,10 @@ import { isOurs, tokenIn } from '../runtime/random.js';
 import type { Recipient } from '../queue/subscriptions.js';
 import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js';
 
-/** How much longer than the grace the own token keeps others out, in ms: until it is given back, or becomes a lease. */
+/** For how long the own token keeps others out after the grace, in ms: it is given back, or becomes a lease. */
 export const OUST_STAY_MS = 2_000;
+/** A wait for a master's time takes this much longer, in ms: clocks count whole ms. */
+const ROUNDING_MS = 2;
 /** An extension may arrive this much later than its lease was taken away, in ms. */
 const LATE_MS = 10_000;
 /** The longest ttl, and more. */
@@ -43,6 +47,8 @@ const MOST_MS = 2 ** 52;
 export interface OustTerms {
   /** For how long a holder that does not answer keeps the lock, in ms; no longer than its votes live. */
   readonly graceMs: number;
+  /** Whether the votes are for a claim that comes before those of others. */
+  readonly isClaimed: boolean;
   /** What the holder is told of who takes it. */
   readonly label: string;
 }
@@ -63,8 +69,6 @@ export class Ousting implements Recipient {
   readonly #token: string;
   /** Holders that have not said that they have stopped. */
   readonly #holders = new Set<string>();
-  /** A quorum of masters has the own token in their place. */
-  isInPlace = false;
   /** Looks whether what is waited for has come. */
   #check: () => void = () => undefined;
 
@@ -87,18 +91,19 @@ export class Ousting implements Recipient {
    * nobody holds it. Rejects with a `RedlockError`
    */
   async run(): Promise<Grant | undefined> {
-    const { nodes, subscriptions } = this.#parts;
+    const { driftFactor, nodes, subscriptions } = this.#parts;
     for (const token of await this.#findHolders()) this.#holders.add(token);
     if (this.#holders.size === 0) return undefined;
     const holders = [...this.#holders];
-    for (const token of holders) subscriptions.enter(token, this, this.#token);
+    subscriptions.enter(this.#token, this);
     try {
       const quorum = quorumOf(nodes.length);
       const canListen = subscriptions.canReach(quorum);
       if (canListen) await this.#wait(this.#nodeTimeoutMs, () => subscriptions.isOpenAt(quorum));
-      await this.#wait(await this.#replace(holders), () => this.#holders.size === 0);
+      const leftMs = await this.#replace(holders);
+      await this.#wait(leftMs * (1 + driftFactor) + ROUNDING_MS, () => this.#holders.size === 0);
     } finally {
-      for (const token of holders) subscriptions.leave(token);
+      subscriptions.leave(this.#token);
     }
     this.#clear(holders.filter((token) => !this.#holders.has(token)));
     return this.grant;
@@ -125,7 +130,7 @@ export class Ousting implements Recipient {
 
   onPush(_: Node, push: Push): void {
     if (push.kind !== 'stopped') return;
-    this.#holders.delete(push.token);
+    this.#holders.delete(push.holder);
     this.#check();
   }
 
@@ -182,7 +187,6 @@ export class Ousting implements Recipient {
     });
     const answers = await this.#ask(request);
     this.#assertQuorum(answers.map((answer) => outcomeOf(answer, (reply) => request.read(reply))));
-    this.isInPlace = true;
     return Math.max(...answers.map((answer) => (answer.kind === 'answered' ? graceOf(answer.reply) : 0)));
   }
 

@@ -64,6 +64,11 @@ export class People {
     });
   }
 
+  /** What others are told of this instance; undefined without a label. */
+  get label(): string | undefined {
+    return this.#label === false ? undefined : this.#label;
+  }
+
   /** A call for a lease begins. */
   used(): void {
     this.#writer?.used();

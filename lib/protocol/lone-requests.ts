@@ -114,16 +114,19 @@ export interface Ousting {
   readonly tokens: readonly string[];
   /** How long their votes are waited for at most, in ms. */
   readonly graceMs: number;
-  /** How much longer the own token keeps others out, in ms. */
+  /** For how long the own token keeps others out after a grace that is shorter than a vote's life, in ms. */
   readonly stayMs: number;
+  /** It stays that long after any grace: for a claim that comes before those of others. */
+  readonly isClaimed: boolean;
   /** For whom. */
   readonly label: string;
 }
 
 /** Puts that token in the place of the holders', and tells these. */
-export function ousting(key: string, token: string, { tokens, graceMs, stayMs, label }: Ousting): Request {
-  const args = [String(graceMs), String(stayMs), `:${encodeURIComponent(label)}`, ...tokens];
-  return lone(OUST, scopeOf(key), token, args, {
+export function ousting(key: string, token: string, how: Ousting): Request {
+  const { graceMs, isClaimed, label, stayMs, tokens } = how;
+  const times = [String(graceMs), String(stayMs), isClaimed ? '1' : '0'];
+  return lone(OUST, scopeOf(key), token, [...times, `:${encodeURIComponent(label)}`, ...tokens], {
     read: (reply, scope) => {
       const [code, amount] = integers(reply, 3);
       return code === 1 ? GRANTED : readNo(code, amount, scope);

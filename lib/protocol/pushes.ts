@@ -31,7 +31,7 @@ export type Push =
     }
   /** A waiter with an earlier ticket asks for the vote of this hand-over: yield it unless there is a quorum. */
   | { readonly kind: 'inquiry'; readonly serial: number; readonly token: string; readonly key: string }
-  /** The lease of this token was taken away, for that client: the public part of its tokens, and its label. */
+  /** The lease of this token was taken away, by another token, of an instance with that label. */
   | {
       readonly kind: 'ousted';
       readonly by: string;
@@ -39,8 +39,8 @@ export type Push =
       readonly token: string;
       readonly key: string;
     }
-  /** The holder that had this token has stopped. */
-  | { readonly kind: 'stopped'; readonly token: string; readonly key: string }
+  /** The holder in whose place this token is has stopped. */
+  | { readonly kind: 'stopped'; readonly token: string; readonly holder: string }
   /** This token's vote refused the holder of the lock: let the key rest for the holder unless there is a quorum. */
   | { readonly kind: 'asked'; readonly token: string; readonly key: string };
 
@@ -51,8 +51,8 @@ const FORM = /^(?:([giGI]) (\d+)|([wnhkWNH])|s (\S+) :(\S*)|([vV]) (\d+ \d+ \d+)
 export function readPush(text: string): Push | undefined {
   const [, letter, digits, other, by, label = '', granted, vote, given, token, key] = FORM.exec(text) ?? [];
   if (token === undefined || key === undefined) return undefined;
-  if (by !== undefined) return { kind: 'ousted', by, label: decodeURIComponent(label), token, key };
-  if (other === 'k') return { kind: 'stopped', token, key };
+  if (by !== undefined) return readOusted(by, label, token, key);
+  if (other === 'k') return { kind: 'stopped', token, holder: key };
   if (other === 'h' || other === 'H') return { kind: 'asked', token, key };
   if (other !== undefined) return { kind: 'first', looksNow: /n/i.test(other), token, key };
   const numbers = (vote ?? digits ?? '').split(' ').map(toInteger);
@@ -64,4 +64,12 @@ export function readPush(text: string): Push | undefined {
   const what = readGiven(given);
   if (sentMs === undefined || what === undefined) return undefined;
   return { kind: 'given', serial, claimed: { ...what, sentMs, spanMs }, isShared, token, key };
+}
+
+function readOusted(by: string, label: string, token: string, key: string): Push | undefined {
+  try {
+    return { kind: 'ousted', by, label: decodeURIComponent(label), token, key };
+  } catch {
+    return undefined;
+  }
 }

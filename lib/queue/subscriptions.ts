@@ -110,13 +110,10 @@ export class Subscriptions {
     return able.length >= count;
   }
 
-  /**
-   * Passes pushes for this token to the recipient until it leaves; opens push connections that are not open.
-   * @param own  a token of this instance
-   */
-  enter(token: string, recipient: Recipient, own = token): void {
+  /** Passes pushes for this token to the recipient until it leaves; opens push connections that are not open. */
+  enter(token: string, recipient: Recipient): void {
     this.#recipients.set(token, recipient);
-    this.#channel = pushChannel(own);
+    this.#channel = pushChannel(token);
     this.#idle?.cancel();
     this.#idle = undefined;
     for (const connection of this.#connections) this.#open(connection);

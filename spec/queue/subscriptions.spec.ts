@@ -28,8 +28,8 @@ const PERMITS_OF_R: Scope = {
 class Listener implements Recipient {
   readonly events: string[] = [];
 
-  onPush(node: Node, { kind, key }: Push): void {
-    this.events.push(`${node.name} ${kind} ${key}`);
+  onPush(node: Node, push: Push): void {
+    this.events.push(`${node.name} ${push.kind} ${push.kind === 'stopped' ? push.holder : push.key}`);
   }
 
   onOpen(node: Node): void {

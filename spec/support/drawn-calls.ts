@@ -158,7 +158,7 @@ export class CallDraw {
         const holders = [token, ...OURS.slice(draw.below(OURS.length))];
         return {
           keys: [first.lock],
-          args: [draw.pick(OURS), draw.pick([ttl, '0', '4503599627370496']), '2000', ':thief%201', ...holders],
+          args: [draw.pick(OURS), draw.pick([ttl, '0', '4503599627370496']), '2000', draw.pick(['0', '1']), ':thief%201', ...holders],
         };
       }
       case 'vouch':

@@ -77,6 +77,9 @@ export class Checker {
   readonly #givenAway = new GivenAway();
   /** Tokens of leases that were taken away, and had less time than their validity. */
   readonly #hurried = new Set<string>();
+  /** In whose place a token is that took a lock away: their validity may go on while it is there. */
+  readonly #inPlaceOf = new Map<string, readonly string[]>();
+  readonly #stays = new Set<string>();
   readonly #votes: Votes;
   readonly #counted = new CountedVotes();
   readonly #calls = new Calls<Token>();
@@ -279,13 +282,26 @@ export class Checker {
    * holder, whose fencing token is higher. The own token ends by itself.
    */
   #ousted(own: string, { args }: Command): void {
-    const [graceMs, , , ...tokens] = args.slice(args.indexOf(own) + 1);
+    const [graceMs, , stays, , ...holders] = args.slice(args.indexOf(own) + 1);
+    if (stays === '1') this.#stays.add(own);
+    const tokens = holders.flatMap((token) => [token, ...(this.#inPlaceOf.get(token) ?? [])]);
+    this.#inPlaceOf.set(own, tokens);
     this.#exempt(own);
     this.#counted.ousted(tokens);
     if (Number(graceMs) >= ENDLESS_MS) return;
     for (const token of tokens) this.#hurried.add(token);
     for (const holding of [...this.#open.values()].flat())
       if (tokens.includes(holding.lease.token)) holding.isTold = true;
+  }
+
+  /** How many tokens took a holder's place for longer than its votes would have lived. */
+  get stays(): number {
+    return this.#stays.size;
+  }
+
+  /** Whether that token took the place of a holder's: it is not yielded. */
+  tookAway(token: string): boolean {
+    return this.#inPlaceOf.has(token);
   }
 
   #exempt(name: string | undefined): void {

@@ -208,12 +208,15 @@ export class Worker {
     const graceMs = seeded.chance(0.5) ? Infinity : seeded.whole(0, 300);
     const { ttlMs = 0, waitMs = 0 } = options;
     const askedMs = 4 * mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs });
-    const graceEndMs = Math.min(graceMs, (this.#terms.maxTtlMs + OUST_STAY_MS) * (1 + DRIFT));
+    const passWaiters = seeded.chance(0.5);
+    // it may come upon the token of another that stays for a while after the holder's vote, and that one upon another's
+    const mostMs = this.#terms.maxTtlMs + OUST_STAY_MS * (2 + checker.stays);
+    const graceEndMs = Math.min(graceMs, mostMs) * (1 + 2 * DRIFT);
     const settled = checker.expect(client, `steal ${resource}`, graceEndMs + waitMs + askedMs + SLACK_MS);
     this.#note(`steals ${resource}, grace ${graceMs}`);
     try {
       const lease = await redlock.steal(resource, {
-        ...{ ...options, graceMs, passWaiters: seeded.chance(0.5) },
+        ...{ ...options, graceMs, passWaiters },
         ...(nodeTimeoutMs === 0 ? {} : { nodeTimeoutMs }),
       });
       this.#shared.deeds.grants++;

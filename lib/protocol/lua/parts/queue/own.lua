@@ -38,8 +38,8 @@
 --   i serial token key   a waiter with an earlier ticket asks for that vote: yield it if you have no quorum
 --   h token key          the holder of the lock was refused here by your vote: let it rest for the holder if you have no
 --                        quorum
---   s client label token key   your lease was taken away, for that client (`oust.lua`): stop, and say so on its channel:
---   k token key          the holder that had the token has stopped
+--   s other label token key   your lease was taken away, by that token (`oust.lua`): stop, and say so on its channel:
+--   k other token        the holder that had the token has stopped
 -- About a read-write lock or a semaphore, they begin with a capital letter, and a look has what the waiter wants behind it:
 -- `|r`, `|w`, or `|p/k` for p permits of k. A vote for permits names them in place of the fencing token, as in `p0,3`.
 --
