@@ -6,6 +6,7 @@ export type { NodeStats } from './node/node-stats.js';
 export type { BootstrapReport, NodeBootstrap } from './coordinator/restart-guard.js';
 export type {
   CampaignOptions,
+  DeposeOptions,
   Election,
   ElectionOptions,
   ElectionEvents,
@@ -42,6 +43,7 @@ export type {
   ReadWriteLock,
   Semaphore,
   ReadOptions,
+  StealToWriteOptions,
   WriteLock,
 } from './locks/lockable.js';
 export type { AnyMutex, Owner, ReentrantMutex, ReentrantOptions } from './locks/reentrance.js';
@@ -55,7 +57,7 @@ export {
 } from './runtime/errors.js';
 export type { Diagnosis, NodeDiagnosis } from './diagnosis/diagnosis.js';
 export type { Finding, FindingCode, Severity } from './diagnosis/finding.js';
-export type { StealOptions, TakingOptions } from './input/steal-options.js';
+export type { GraceOptions, StealOptions, TakingOptions } from './input/steal-options.js';
 export type { DiagnoseOptions } from './input/diagnose-options.js';
 export type { LocalInspection } from './coordinator/local-lines.js';
 export type { Inspection, NodeInspection } from './lease/inspection.js';

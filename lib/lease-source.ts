@@ -9,7 +9,7 @@ import type { Environment } from './redis/environment.js';
 import { closedError, RedlockError } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
 import { HeldLeases } from './lease/held-leases.js';
-import type { Coordination, NoteKind } from './lease/coordination.js';
+import type { Coordination, NoteKind, AcquireExtras } from './lease/coordination.js';
 import { type Inspection, readInspection, tokensIn } from './lease/inspection.js';
 import { Notes } from './lease/notes.js';
 import { People } from './lease/people.js';
@@ -21,24 +21,18 @@ import type { Random } from './runtime/random.js';
 import { Lease, WriteLease } from './lease/lease.js';
 import { LinkedList } from './runtime/linked-list.js';
 import type { ResolvedClose } from './input/lifecycle-options.js';
-import type { StealTerms } from './input/steal-options.js';
+import type { OustTerms } from './coordinator/ousting.js';
 import type { CallTerms, InstanceTerms } from './protocol/terms.js';
-import { type Kind, MUTEX, WRITE } from './protocol/scope.js';
+import { type Kind, WRITE } from './protocol/scope.js';
 import type { ResourceKeys } from './resource-keys.js';
 import { TimerCoalescer } from './runtime/timer-coalescer.js';
 import { type AcquisitionObserver, BothObservers } from './telemetry/observer.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 
 /** What only some calls need. */
-interface Extras {
-  /** An election or a job, which follows its call. */
-  readonly observer?: AcquisitionObserver | undefined;
-  /** The caller does not read the holder's name in an error. */
-  readonly anonymous?: true;
+interface Extras extends AcquireExtras {
   /** The lease that another process gave away: the call takes it over, and does not ask the masters for a new one. */
   readonly adopted?: Adopted;
-  /** Votes that were taken from a holder: it claims with these. */
-  readonly taken?: Grant | undefined;
 }
 
 const NO_EXTRAS: Extras = Object.freeze({});
@@ -156,29 +150,30 @@ export class LeaseSource implements Coordination {
   }
 
   /**
-   * Takes an exclusive lock away from its holder, and acquires it: behind those that wait, unless they are to be passed.
+   * Takes a lock away from its holders. @returns the votes in their place, to give back or to claim; undefined if nobody holds it
    *
    * @throws RedlockError as `Redlock.steal` does
    */
-  async steal(
+  oust(
+    name: string,
+    kind: Kind,
+    call: CallTerms,
+    signal: AbortSignal | undefined,
+    how: Pick<OustTerms, 'graceMs' | 'isClaimed'>,
+  ): Promise<Grant | undefined> {
+    const wanted = { ...how, label: this.#people?.label ?? '' };
+    return this.during(signal, (cancellation) =>
+      this.coordinator.oust(this.#terms([name], kind, call, undefined), wanted, cancellation),
+    );
+  }
+
+  async acquireToWrite(
     name: string,
     call: CallTerms,
     signal: AbortSignal | undefined,
-    { graceMs, passWaiters }: StealTerms,
-  ): Promise<Lease> {
-    const label = this.#people?.label ?? '';
-    const taken = await this.during(signal, async (cancellation) => {
-      const terms = this.#terms([name], MUTEX, call, undefined);
-      const votes = await this.coordinator.oust(terms, { graceMs, isClaimed: passWaiters, label }, cancellation);
-      if (votes === undefined || passWaiters) return votes;
-      void this.coordinator.release(votes, this.coordinator.nodeTimeoutFor(call));
-      return undefined;
-    });
-    return this.acquire([name], MUTEX, call, signal, { taken });
-  }
-
-  async acquireToWrite(name: string, call: CallTerms, signal: AbortSignal | undefined): Promise<WriteLease> {
-    const lease = await this.acquire([name], WRITE, call, signal);
+    extras?: Extras,
+  ): Promise<WriteLease> {
+    const lease = await this.acquire([name], WRITE, call, signal, extras);
     if (lease instanceof WriteLease) return lease;
     throw new Error('a writer gets the lease of a writer');
   }

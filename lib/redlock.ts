@@ -64,6 +64,7 @@ import {
   resolveReady,
 } from './input/lifecycle-options.js';
 import { resolveSteal, type StealOptions } from './input/steal-options.js';
+import { steal } from './lease/stealing.js';
 import type { InstanceTerms } from './protocol/terms.js';
 import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
@@ -415,8 +416,8 @@ export class Redlock extends Emitter<RedlockEvents> {
    */
   async steal(resource: string, options: StealOptions = NO_OPTIONS): Promise<Lease> {
     refuseSurplus('steal', arguments.length, 2);
-    const { call, taking } = resolveSteal(options, this.#terms);
-    return this.#source.steal(this.#keys.one(resource), call, options.signal, taking);
+    const { call, taking } = resolveSteal(options, CALL_NAMES.acquire, this.#terms);
+    return steal(this.#source, this.#keys.one(resource), call, options.signal, taking);
   }
 
   /**

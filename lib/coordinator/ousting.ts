@@ -17,22 +17,13 @@ import { graceOf, ousting, taking } from '../protocol/lone-requests.js';
 import type { Node } from '../node/node.js';
 import { IGNORED_ANSWER } from '../node/sink.js';
 import type { Push } from '../protocol/pushes.js';
-import {
-  countOutcomes,
-  GRANTED,
-  oddReply,
-  type Outcome,
-  quorumOf,
-  unknown,
-  unknownBy,
-  verdict,
-} from '../protocol/quorum.js';
-import { integers } from '../protocol/replies.js';
-import { inspection, release, type Request } from '../protocol/request.js';
+import { countOutcomes, type Outcome, quorumOf, verdict } from '../protocol/quorum.js';
+import { release, type Request } from '../protocol/request.js';
 import { RedlockError } from '../runtime/errors.js';
-import { isOurs, tokenIn } from '../runtime/random.js';
+import { isOurs } from '../runtime/random.js';
 import type { Recipient } from '../queue/subscriptions.js';
 import type { AcquisitionTerms, CoordinatorParts } from './acquisition-terms.js';
+import { holdersIn, holdersRequest, outcomeOf } from './current-holders.js';
 
 /** For how long the own token keeps others out after the grace, in ms: it is given back, or becomes a lease. */
 export const OUST_STAY_MS = 2_000;
@@ -40,6 +31,8 @@ export const OUST_STAY_MS = 2_000;
 const ROUNDING_MS = 2;
 /** An extension may arrive this much later than its lease was taken away, in ms. */
 const LATE_MS = 10_000;
+/** How often it is tried again at once where others come in between. */
+const MOST_TRIES = 10;
 /** The longest ttl, and more. */
 const MOST_MS = 2 ** 52;
 
@@ -53,13 +46,6 @@ export interface OustTerms {
   readonly label: string;
 }
 
-/** What a master shows of the lock. */
-interface Look {
-  readonly outcome: Outcome;
-  /** Undefined if nobody has its vote. */
-  readonly token: string | undefined;
-}
-
 export class Ousting implements Recipient {
   readonly #parts: CoordinatorParts;
   readonly #terms: AcquisitionTerms;
@@ -68,7 +54,8 @@ export class Ousting implements Recipient {
   readonly #startedAtMs: number;
   readonly #token: string;
   /** Holders that have not said that they have stopped. */
-  readonly #holders = new Set<string>();
+  readonly #waitedFor = new Set<string>();
+  readonly #stopped = new Set<string>();
   /** Looks whether what is waited for has come. */
   #check: () => void = () => undefined;
 
@@ -87,33 +74,37 @@ export class Ousting implements Recipient {
   }
 
   /**
-   * Resolves when the holder has stopped, or had its time. @returns the votes in its place, to hand over or to claim; undefined if
-   * nobody holds it. Rejects with a `RedlockError`
+   * Resolves when all holders have stopped, or had their time. @returns the votes in their place, to hand over or to claim;
+   * undefined if nobody holds it. Rejects with a `RedlockError`
    */
   async run(): Promise<Grant | undefined> {
     const { driftFactor, nodes, subscriptions } = this.#parts;
-    for (const token of await this.#findHolders()) this.#holders.add(token);
-    if (this.#holders.size === 0) return undefined;
-    const holders = [...this.#holders];
+    let found = await this.#findHolders();
+    if (found.length === 0) return undefined;
     subscriptions.enter(this.#token, this);
     try {
       const quorum = quorumOf(nodes.length);
       const canListen = subscriptions.canReach(quorum);
       if (canListen) await this.#wait(this.#nodeTimeoutMs, () => subscriptions.isOpenAt(quorum));
-      const leftMs = await this.#replace(holders);
-      await this.#wait(leftMs * (1 + driftFactor) + ROUNDING_MS, () => this.#holders.size === 0);
+      let leftMs = await this.#replace(found);
+      // it was handed over, or others came in, since the holders were looked for
+      for (let again = 0; leftMs === undefined; again++) {
+        found = await this.#findHolders();
+        leftMs = await this.#replace(found, again >= MOST_TRIES);
+      }
+      await this.#wait(leftMs * (1 + driftFactor) + ROUNDING_MS, () => this.#waitedFor.size === 0);
     } finally {
       subscriptions.leave(this.#token);
     }
-    this.#clear(holders.filter((token) => !this.#holders.has(token)));
+    this.#clear(this.#stopped);
     return this.grant;
   }
 
   /**
-   * Masters that answered late, or not at all, may have a vote of theirs still. Of those that have not said that they have stopped, one
-   * may have been a waiter, and hold the lock by now.
+   * Masters that answered late, or not at all, may have a vote of theirs still. Of those that have not said that they have
+   * stopped, one may have been a waiter, and hold the lock by now.
    */
-  #clear(tokens: readonly string[]): void {
+  #clear(tokens: Iterable<string>): void {
     const { nodes } = this.#parts;
     for (const token of tokens) {
       const ask = { request: release(this.#terms.scope, token), sink: IGNORED_ANSWER };
@@ -130,7 +121,8 @@ export class Ousting implements Recipient {
 
   onPush(_: Node, push: Push): void {
     if (push.kind !== 'stopped') return;
-    this.#holders.delete(push.holder);
+    this.#stopped.add(push.holder);
+    this.#waitedFor.delete(push.holder);
     this.#check();
   }
 
@@ -154,39 +146,32 @@ export class Ousting implements Recipient {
     return survey(nodes, timers, { request, nodeTimeoutMs: this.#nodeTimeoutMs });
   }
 
-  /**
-   * The token that has a quorum of votes, or those that may have one, with the votes of masters that do not answer. Any other is
-   * that of a client that waits or claims at this moment. @throws RedlockError if too few masters can say
-   */
+  /** @throws RedlockError if too few masters can say, or it is another library's */
   async #findHolders(): Promise<readonly string[]> {
-    const { nodes } = this.#parts;
-    const looks = (await this.#ask(inspection(this.#key))).map(readLook);
-    this.#assertQuorum(looks.map(({ outcome }) => outcome));
-    const votes = new Map<string, number>();
-    for (const { token } of looks) if (token !== undefined) votes.set(token, (votes.get(token) ?? 0) + 1);
-    const needed = quorumOf(nodes.length);
-    const silent = looks.filter(({ outcome }) => outcome.kind === 'unknown').length;
-    const winner = [...votes].find(([, count]) => count >= needed);
-    const able = winner === undefined ? [...votes].filter(([, count]) => count + silent >= needed) : [winner];
-    const tokens = able.map(([token]) => token);
-    if (tokens.every(isOurs)) return tokens;
-    const text = `${nameResources(this.#terms.resources)} is held by a client of another library, which cannot be told`;
+    const { scope, resources } = this.#terms;
+    const { outcomes, tokens } = holdersIn(await this.#ask(holdersRequest(scope)), scope);
+    this.#assertQuorum(outcomes);
+    if (tokens.every((token) => isOurs(token))) return tokens.filter((token) => token !== this.#token);
+    const text = `${nameResources(resources)} is held by a client of another library, which cannot be told`;
     throw new RedlockError('LOCK_TAKEN', text, this.#context);
   }
 
-  /** Puts the own token in the place of theirs. @returns for how long their votes would have lived, in ms, at most the grace */
-  async #replace(tokens: readonly string[]): Promise<number> {
-    const { scope } = this.#terms;
+  /**
+   * Puts the own token in the place of theirs. @returns for how long their votes would have lived, in ms, at most the grace;
+   * undefined if others have the lock as well. @throws RedlockError if too few masters answer; if others have it, where it is
+   * the last try
+   */
+  async #replace(tokens: readonly string[], isLast = false): Promise<number | undefined> {
+    const { scope, ttlMs } = this.#terms;
+    for (const token of tokens) if (!this.#stopped.has(token)) this.#waitedFor.add(token);
     const graceMs = Math.min(this.#wanted.graceMs, MOST_MS);
-    if (scope.taken !== undefined) void this.#ask(taking(scope.taken, tokens, LATE_MS + this.#terms.ttlMs));
-    const request = ousting(this.#key, this.#token, {
-      ...this.#wanted,
-      tokens,
-      graceMs,
-      stayMs: OUST_STAY_MS,
-    });
+    if (scope.taken !== undefined) void this.#ask(taking(scope.taken, tokens, LATE_MS + ttlMs));
+    const how = { ...this.#wanted, tokens, graceMs, stayMs: OUST_STAY_MS };
+    const request = ousting(scope, this.#token, how);
     const answers = await this.#ask(request);
-    this.#assertQuorum(answers.map((answer) => outcomeOf(answer, (reply) => request.read(reply))));
+    const outcomes = answers.map((answer) => outcomeOf(answer, (reply) => request.read(reply)));
+    if (verdict(countOutcomes(outcomes, answers.length)) === 'held' && !isLast) return undefined;
+    this.#assertQuorum(outcomes);
     return Math.max(...answers.map((answer) => (answer.kind === 'answered' ? graceOf(answer.reply) : 0)));
   }
 
@@ -209,25 +194,4 @@ export class Ousting implements Recipient {
     const { cancelled } = this.#cancellation;
     if (cancelled !== undefined) throw cancelledError(cancelled, this.#context, undefined, this.#parts.nodes);
   }
-
-  get #key(): string {
-    return this.#terms.scope.keys[0] ?? '';
-  }
-}
-
-function readLook(answer: SurveyAnswer): Look {
-  const [code] = answer.kind === 'answered' ? integers(answer.reply, 2) : [];
-  const outcome = outcomeOf(answer, () =>
-    code === 2
-      ? { kind: 'refused', remainingMs: undefined, isWrongType: true, isForeignClient: false }
-      : GRANTED,
-  );
-  const owner: unknown =
-    answer.kind === 'answered' && Array.isArray(answer.reply) ? answer.reply[2] : undefined;
-  return { outcome, token: code === 1 ? tokenIn(String(owner)) : undefined };
-}
-
-function outcomeOf(answer: SurveyAnswer, read: (reply: unknown) => Outcome | undefined): Outcome {
-  if (answer.kind === 'unknown') return unknownBy(answer.cause);
-  return read(answer.reply) ?? unknown(oddReply());
 }

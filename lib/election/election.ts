@@ -7,15 +7,24 @@ import type { Coordination } from '../lease/coordination.js';
 import { NO_OPTIONS } from '../input/options.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 import type { Notes } from '../lease/notes.js';
+import { depose } from '../lease/stealing.js';
 import { MUTEX } from '../protocol/scope.js';
 import { Outages } from '../lease/outages.js';
 import { Lead, type OnOutage } from './lead.js';
 import { type LeaderReading, readLeader, type SeenLeaders } from './leaders.js';
 import { Leadership } from './leadership.js';
 import { Observation } from './observation.js';
-import { checkValue, resolveCampaign, resolveElection, resolveLead, resolveObserve } from './options.js';
+import {
+  checkValue,
+  resolveCampaign,
+  resolveDepose,
+  resolveElection,
+  resolveLead,
+  resolveObserve,
+} from './options.js';
 import type {
   CampaignOptions,
+  DeposeOptions,
   Election as PublicElection,
   ElectionEvents,
   ElectionOptions,
@@ -59,6 +68,11 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
     } finally {
       this.#coordination.end(cancellation);
     }
+  }
+
+  async depose(options: DeposeOptions = NO_OPTIONS): Promise<boolean> {
+    const graceMs = resolveDepose(options);
+    return depose(this.#coordination, this.name, this.#terms, options.signal, graceMs);
   }
 
   observe(options: ObserveOptions = NO_OPTIONS): AsyncIterableIterator<Leader | null> {

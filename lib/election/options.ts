@@ -3,7 +3,14 @@ import { invalidArgument } from '../runtime/errors.js';
 import { checkNames } from '../input/option-names.js';
 import { checkSignal, NO_OPTIONS, or, resolveCall } from '../input/options.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
-import type { CampaignOptions, ElectionOptions, LeadOptions, ObserveOptions } from './public.js';
+import { graceOf } from '../input/steal-options.js';
+import type {
+  CampaignOptions,
+  DeposeOptions,
+  ElectionOptions,
+  LeadOptions,
+  ObserveOptions,
+} from './public.js';
 
 /** The longest value, in bytes of UTF-8: masters push and store it, and each reader is sent it by all masters. */
 const MOST_VALUE_BYTES = 4_096;
@@ -34,6 +41,13 @@ export function resolveLead(given: LeadOptions): ResolvedLead {
   checkSignal(signal);
   const value = checkValue(or(given.value, ''));
   return { value, signal };
+}
+
+/** @returns the grace, in ms */
+export function resolveDepose(given: DeposeOptions): number {
+  checkNames('options', given, ['graceMs', 'signal']);
+  checkSignal(given.signal);
+  return graceOf(given);
 }
 
 export function resolveObserve(given: ObserveOptions = NO_OPTIONS): AbortSignal | undefined {

@@ -1,4 +1,5 @@
 /** Elections as users see them. All of them are interfaces: a test can use a fake election. */
+import type { GraceOptions } from '../input/steal-options.js';
 import type { AnyLease } from '../lease/public.js';
 import type { Listenable } from '../runtime/listenable.js';
 
@@ -27,6 +28,12 @@ export interface CampaignOptions {
   readonly signal?: AbortSignal | undefined;
   /** How long to wait in the queue. Milliseconds; 0 makes one attempt. @default Infinity */
   readonly waitMs?: number | undefined;
+}
+
+/** Options of `depose`. */
+export interface DeposeOptions extends GraceOptions {
+  /** Ends the wait for the leader: the call rejects with `ABORTED`. What has been taken by then stays taken. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `observe`. */
@@ -154,6 +161,15 @@ export interface Election extends Listenable<ElectionEvents> {
    * @throws RedlockError `CLOSED`
    */
   leader(): Promise<Leader | null>;
+
+  /**
+   * Takes the leadership away from whoever has it: the next candidate in the queue leads. The leader is told first; its signal
+   * aborts, and its `lead` campaigns again. Resolves when the leader has stopped, or had its time: with true, or with false if
+   * nobody led. It does not stop the leader's routine, as `redlock.steal` does not.
+   *
+   * @throws RedlockError as `redlock.steal` does
+   */
+  depose(options?: DeposeOptions): Promise<boolean>;
 
   /**
    * Yields the leader, now and after each change, or null for nobody. It may skip changes that follow each other quickly, but

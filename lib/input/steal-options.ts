@@ -1,11 +1,11 @@
 /** The options of taking a lock away: what they mean, and their checks. */
 import { invalidArgument } from '../runtime/errors.js';
 import { isCount } from './given.js';
-import { type AcquireOptions, CALL_NAMES, resolveCall } from './options.js';
+import { type AcquireOptions, resolveCall } from './options.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 
-/** Options of `steal` in addition to those of `acquire`. */
-export interface TakingOptions {
+/** How long a holder keeps a lock that is taken away from it. */
+export interface GraceOptions {
   /**
    * For how long a holder that does not answer keeps the lock. It is told at once: a holder that has push connections, as one that
    * waited for the lock has, ends its lease and says so, and then the lock is free. Any other one learns of it at its next
@@ -13,11 +13,15 @@ export interface TakingOptions {
    * Milliseconds; `Infinity`: as long as it is valid. @default Infinity
    */
   readonly graceMs?: number | undefined;
+}
+
+/** Options of `steal` in addition to those of `acquire`. */
+export interface TakingOptions extends GraceOptions {
   /** Whether this call comes before those that wait. @default false */
   readonly passWaiters?: boolean | undefined;
 }
 
-/** Options of `steal`. */
+/** Options of `redlock.steal`. */
 export interface StealOptions extends AcquireOptions, TakingOptions {}
 
 /** How a lock is taken away. */
@@ -28,15 +32,20 @@ export interface StealTerms {
 
 const TAKING_NAMES = ['graceMs', 'passWaiters'];
 
-/** Fills in the options of `steal`. */
+/** Fills in the options of `steal`. @param names  those of `acquire` */
 export function resolveSteal(
-  given: StealOptions,
+  given: AcquireOptions & TakingOptions,
+  names: readonly string[],
   instance: InstanceTerms,
 ): { readonly call: CallTerms; readonly taking: StealTerms } {
-  const call = resolveCall(given, [...CALL_NAMES.acquire, ...TAKING_NAMES], instance);
-  const { graceMs = Infinity, passWaiters = false } = given;
-  if (graceMs !== Infinity && !isCount(graceMs, 0))
-    throw invalidArgument('graceMs', graceMs, 'a whole number of milliseconds from 0 on, or Infinity');
+  const call = resolveCall(given, [...names, ...TAKING_NAMES], instance);
+  const { passWaiters = false } = given;
   if (typeof passWaiters !== 'boolean') throw invalidArgument('passWaiters', passWaiters, 'true or false');
-  return { call, taking: { graceMs, passWaiters } };
+  return { call, taking: { graceMs: graceOf(given), passWaiters } };
+}
+
+/** @throws RedlockError `INVALID_ARGUMENT` */
+export function graceOf({ graceMs = Infinity }: GraceOptions): number {
+  if (graceMs === Infinity || isCount(graceMs, 0)) return graceMs;
+  throw invalidArgument('graceMs', graceMs, 'a whole number of milliseconds from 0 on, or Infinity');
 }

@@ -1,6 +1,8 @@
 /** The parts of an instance, and what locks, elections and jobs need of it. */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
+import type { OustTerms } from '../coordinator/ousting.js';
+import type { Grant } from '../quorum/grant.js';
 import type { Kind } from '../protocol/scope.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 import type { HeldLeases } from './held-leases.js';
@@ -30,21 +32,42 @@ export interface InstanceParts extends Runtime {
   readonly renewals: TimerCoalescer<OwnLease>;
 }
 
+/** What an acquisition has besides its options. */
+export interface AcquireExtras {
+  /** An election or a job, which follows its call, in addition to the instance's listeners. */
+  readonly observer?: AcquisitionObserver | undefined;
+  /** The caller does not read the holder's name in an error. */
+  readonly anonymous?: true;
+  /** Votes that were taken from a holder: it claims with these. */
+  readonly taken?: Grant | undefined;
+}
+
 /** The same, and what locks, elections and jobs ask of an instance. */
 export interface Coordination extends InstanceParts {
   notesOf(name: string, kind: NoteKind): Notes;
-  /**
-   * @param extras  `observer` follows the acquisition, in addition to the instance's listeners; `anonymous`: the caller does not
-   *   read the holder's name in an error
-   */
   acquire(
     names: readonly string[],
     kind: Kind,
     call: CallTerms,
     signal: AbortSignal | undefined,
-    extras?: { readonly observer?: AcquisitionObserver | undefined; readonly anonymous?: true },
+    extras?: AcquireExtras,
   ): Promise<Lease>;
-  acquireToWrite(name: string, call: CallTerms, signal: AbortSignal | undefined): Promise<WriteLease>;
+  acquireToWrite(
+    name: string,
+    call: CallTerms,
+    signal: AbortSignal | undefined,
+    extras?: AcquireExtras,
+  ): Promise<WriteLease>;
+  /**
+   * Takes a lock away from its holders. @returns the votes in their place, to give back or to claim; undefined if nobody holds it
+   */
+  oust(
+    name: string,
+    kind: Kind,
+    call: CallTerms,
+    signal: AbortSignal | undefined,
+    how: Pick<OustTerms, 'graceMs' | 'isClaimed'>,
+  ): Promise<Grant | undefined>;
   inspect(name: string): Promise<Inspection>;
   inspectShared(name: string): Promise<SharedInspection>;
   /** A wait that `close` and the signal end. @throws RedlockError `CLOSED` */

@@ -23,6 +23,8 @@ import {
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 import { MOST_PERMITS, MUTEX, READ } from '../protocol/scope.js';
 import { argumentsOfUsing } from '../input/given.js';
+import { resolveSteal, type TakingOptions } from '../input/steal-options.js';
+import { stealToWrite } from '../lease/stealing.js';
 
 /** A lock of any kind: the methods that all locks have. */
 export interface Lockable<
@@ -85,6 +87,9 @@ export type WriteOptions = Omit<AcquireOptions, 'localTurns'>;
 /** Options of a writer's `tryAcquire`. */
 export type TryWriteOptions = Omit<TryAcquireOptions, 'localTurns'>;
 
+/** Options of a read-write lock's `steal`. */
+export interface StealToWriteOptions extends WriteOptions, TakingOptions {}
+
 /** How many permits a call asks for. */
 interface PermitCount {
   /** The number of permits to take, all or none. From 1 to the number that the semaphore has. @default 1 */
@@ -110,6 +115,12 @@ export interface ReadWriteLock {
   readonly read: ReadLock;
   /** The lock for writers. */
   readonly write: WriteLock;
+  /**
+   * Takes the lock away from its readers and its writer, and acquires it to write: as `redlock.steal` does for an exclusive lock.
+   *
+   * @throws RedlockError as `redlock.steal` does
+   */
+  steal(options?: StealToWriteOptions): Promise<WriteLease>;
 }
 
 /** A lock for as many holders at a time as it has permits. */
@@ -239,7 +250,11 @@ export function readWriteLockOf(coordination: Coordination, name: string): ReadW
     },
     inspect,
   });
-  return Object.freeze({ name, read, write });
+  const steal = async (options: StealToWriteOptions = NO_OPTIONS): Promise<WriteLease> => {
+    const { call, taking } = resolveSteal(options, OF_WRITERS.acquire, coordination.terms);
+    return stealToWrite(coordination, name, call, options.signal, taking);
+  };
+  return Object.freeze({ name, read, write, steal });
 }
 
 /** Two readers that both waited to become the writer would wait for each other for ever. */

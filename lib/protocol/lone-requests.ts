@@ -2,7 +2,7 @@
  * Requests that share no call. Notes are texts that the holder of a lock keeps beside its vote (`lua/scripts/notes`); taken
  * tokens are those whose votes must not be set again (`lua/scripts/masters/take.lua`).
  */
-import { NOTE_DROP, NOTE_READ, NOTE_WRITE, OUST, TAKE } from './lua/scripts.js';
+import { NOTE_DROP, NOTE_READ, NOTE_WRITE, OUST, RW_OUST, TAKE } from './lua/scripts.js';
 import { GRANTED, type Outcome, unknown } from './quorum.js';
 import { integers, readNo, toInteger, readCount } from './replies.js';
 import { lone, release, type Request } from './request.js';
@@ -122,11 +122,12 @@ export interface Ousting {
   readonly label: string;
 }
 
-/** Puts that token in the place of the holders', and tells these. */
-export function ousting(key: string, token: string, how: Ousting): Request {
+/** Puts that token in the place of the holders', and tells these. Of a read-write lock, it is a writer's from then on. */
+export function ousting({ keys, kind }: Pick<Scope, 'keys' | 'kind'>, token: string, how: Ousting): Request {
   const { graceMs, isClaimed, label, stayMs, tokens } = how;
   const times = [String(graceMs), String(stayMs), isClaimed ? '1' : '0'];
-  return lone(OUST, scopeOf(key), token, [...times, `:${encodeURIComponent(label)}`, ...tokens], {
+  const script = kind.name === 'mutex' ? OUST : RW_OUST;
+  return lone(script, scopeOf(...keys), token, [...times, `:${encodeURIComponent(label)}`, ...tokens], {
     read: (reply, scope) => {
       const [code, amount] = integers(reply, 3);
       return code === 1 ? GRANTED : readNo(code, amount, scope);

@@ -154,12 +154,12 @@ export class CallDraw {
           : { keys: keysOf('lock', 'queue', 'turn', 'looks', 'counter'), args: [token, proposal] };
       case 'inspect':
         return { keys: [first.lock, first.queue, first.looks, first.counter], args: [] };
-      case 'oust': {
+      case 'oust':
+      case 'rw-oust': {
+        const lock = name === 'oust' ? first.lock : shared.lock;
+        const times = [draw.pick([ttl, '0', '4503599627370496']), '2000', draw.pick(['0', '1'])];
         const holders = [token, ...OURS.slice(draw.below(OURS.length))];
-        return {
-          keys: [first.lock],
-          args: [draw.pick(OURS), draw.pick([ttl, '0', '4503599627370496']), '2000', draw.pick(['0', '1']), ':thief%201', ...holders],
-        };
+        return { keys: [lock], args: [draw.pick(OURS), ...times, ':thief%201', ...holders] };
       }
       case 'vouch':
         return { keys: [MARKER], args: [String(GUARD_MS)] };

@@ -33,6 +33,7 @@ type LoneKind =
   | 'hello'
   | 'inspect'
   | 'oust'
+  | 'rw-oust'
   | 'survey-shared'
   | 'take'
   | 'note-write'

@@ -115,6 +115,7 @@ export class FakeCoordination implements Coordination {
   acquire: Coordination['acquire'] = () => this.acquiring();
 
   acquireToWrite = unasked;
+  oust = unasked;
   inspect = unasked;
   inspectShared = unasked;
 

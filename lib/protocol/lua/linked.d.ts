@@ -16,6 +16,7 @@ export const NOTE_WRITE: Script;
 export const NOTE_DROP: Script;
 export const NOTE_READ: Script;
 export const RW_CLAIM: Script;
+export const RW_OUST: Script;
 export const PERMIT_CLAIM: Script;
 export const LEAVE: Script;
 export const SHARED_BATCH: Script;

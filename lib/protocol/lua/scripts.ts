@@ -50,6 +50,7 @@ export const SCRIPTS: readonly Script[] = [
   linked.NOTE_DROP,
   linked.NOTE_READ,
   linked.RW_CLAIM,
+  linked.RW_OUST,
   linked.PERMIT_CLAIM,
   linked.LEAVE,
   linked.SHARED_BATCH,

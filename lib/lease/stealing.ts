@@ -1,0 +1,62 @@
+/** Locks that are taken away from their holders: by somebody who acquires them, or for those that wait. */
+import type { StealTerms } from '../input/steal-options.js';
+import { type Kind, MUTEX, WRITE } from '../protocol/scope.js';
+import type { CallTerms } from '../protocol/terms.js';
+import type { Grant } from '../quorum/grant.js';
+import type { Coordination } from './coordination.js';
+import type { Lease, WriteLease } from './public.js';
+
+/** Acquires an exclusive lock that it takes away. @throws RedlockError as `Redlock.steal` does */
+export async function steal(
+  coordination: Coordination,
+  name: string,
+  call: CallTerms,
+  signal: AbortSignal | undefined,
+  how: StealTerms,
+): Promise<Lease> {
+  const taken = await takeAway(coordination, [name, MUTEX], call, signal, how);
+  return coordination.acquire([name], MUTEX, call, signal, { taken });
+}
+
+/** Acquires a read-write lock that it takes away, to write. @throws RedlockError as `ReadWriteLock.steal` does */
+export async function stealToWrite(
+  coordination: Coordination,
+  name: string,
+  call: CallTerms,
+  signal: AbortSignal | undefined,
+  how: StealTerms,
+): Promise<WriteLease> {
+  const taken = await takeAway(coordination, [name, WRITE], call, signal, how);
+  return coordination.acquireToWrite(name, call, signal, { taken });
+}
+
+/** Takes an exclusive lock away, for those that wait. @returns whether anybody held it */
+export async function depose(
+  coordination: Coordination,
+  name: string,
+  call: CallTerms,
+  signal: AbortSignal | undefined,
+  graceMs: number,
+): Promise<boolean> {
+  const votes = await coordination.oust(name, MUTEX, call, signal, { graceMs, isClaimed: false });
+  if (votes !== undefined) await giveBack(coordination, votes, call);
+  return votes !== undefined;
+}
+
+/** @returns the votes to claim with; undefined if the call queues behind others, or nobody held the lock */
+async function takeAway(
+  coordination: Coordination,
+  [name, kind]: readonly [string, Kind],
+  call: CallTerms,
+  signal: AbortSignal | undefined,
+  { graceMs, passWaiters }: StealTerms,
+): Promise<Grant | undefined> {
+  const votes = await coordination.oust(name, kind, call, signal, { graceMs, isClaimed: passWaiters });
+  if (votes === undefined || passWaiters) return votes;
+  void giveBack(coordination, votes, call);
+  return undefined;
+}
+
+function giveBack({ coordinator }: Coordination, votes: Grant, call: CallTerms): Promise<unknown> {
+  return coordinator.release(votes, coordinator.nodeTimeoutFor(call));
+}
