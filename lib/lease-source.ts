@@ -75,9 +75,7 @@ export class LeaseSource implements Coordination {
     });
     this.#keys = keys;
     this.#hasCluster = coordinator.nodes.some(({ isCluster }) => isCluster);
-    coordinator.onOusted = (push) => {
-      if (this.held.find(push.token)?.oust(push.label) === true) coordinator.acknowledge(push);
-    };
+    coordinator.onOusted = (push) => this.held.find(push.token)?.oust(push);
     if (process === undefined) return;
     const isBusy = (): boolean => this.held.size + this.#calls.size > 0;
     this.#people = new People(this, { timers, process, isBusy });
@@ -161,7 +159,8 @@ export class LeaseSource implements Coordination {
     signal: AbortSignal | undefined,
     how: Pick<OustTerms, 'graceMs' | 'isClaimed'>,
   ): Promise<Grant | undefined> {
-    const wanted = { ...how, label: this.#people?.label ?? '' };
+    const { label } = this.terms;
+    const wanted = { ...how, label: this.#people?.label ?? (typeof label === 'string' ? label : '') };
     return this.during(signal, (cancellation) =>
       this.coordinator.oust(this.#terms([name], kind, call, undefined), wanted, cancellation),
     );

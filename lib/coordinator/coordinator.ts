@@ -20,7 +20,7 @@ import { quorumOf } from '../protocol/quorum.js';
 import { type Answers, NOBODY_ASKED } from '../protocol/tally.js';
 import { isOurs } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
-import { hello, release, releaseQueued, type Request, undo, undoQueued } from '../protocol/request.js';
+import { release, releaseQueued, type Request, undo, undoQueued } from '../protocol/request.js';
 import { taking } from '../protocol/lone-requests.js';
 import { Subscriptions } from '../queue/subscriptions.js';
 import { type SurveyAnswer, survey, type SurveyHooks } from '../quorum/survey.js';
@@ -31,8 +31,7 @@ import { type LocalInspection, LocalLines } from './local-lines.js';
 import { acquire } from './local-wait.js';
 import { Acquisition } from './acquisition.js';
 import { Ousting, type OustTerms } from './ousting.js';
-import { pushChannel } from '../protocol/keys.js';
-import type { Push } from '../protocol/pushes.js';
+import { acknowledge, admit, type OustedPush } from './ousted.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
 import { Extensions } from './extensions.js';
@@ -153,14 +152,18 @@ export class Coordinator {
   }
 
   /** Calls back when another client has taken a lease of this instance away. */
-  set onOusted(listener: (push: Push & { readonly kind: 'ousted' }) => void) {
+  set onOusted(listener: (push: OustedPush) => void) {
     this.#parts.subscriptions.onOusted = listener;
   }
 
-  /** Tells the client that took a lease away that its holder has stopped. */
-  acknowledge({ by, token }: Push & { readonly kind: 'ousted' }): void {
-    const ask = { request: hello(pushChannel(by), `k ${by} ${token}`), sink: IGNORED_ANSWER };
-    for (const node of this.nodes) node.send(ask);
+  /** Says to the client that took a lease away, and told it so, that its holder has stopped. */
+  acknowledge(grant: Grant, push: OustedPush): void {
+    acknowledge(this.#parts, grant, push);
+  }
+
+  /** The same, after a renewal was refused since the lease was taken away. */
+  admit(grant: Grant, nodeTimeoutMs: number): void {
+    void admit(this.#parts, grant, nodeTimeoutMs);
   }
 
   /** Extends by quorum. It never shortens or deletes what was held. */

@@ -6,6 +6,8 @@ import type { Scope } from '../protocol/scope.js';
 import type { SurveyAnswer } from '../quorum/survey.js';
 import { AT_REST, tokenIn } from '../runtime/random.js';
 
+type Lock = Pick<Scope, 'keys' | 'kind'>;
+
 /** What a master shows of the lock. */
 interface Look {
   readonly outcome: Outcome;
@@ -30,13 +32,13 @@ const WRONG_KIND: Outcome = {
 };
 
 /** Asks for the holders. */
-export function holdersRequest({ keys, kind }: Scope): Request {
+export function holdersRequest({ keys, kind }: Lock): Request {
   const [key = ''] = keys;
   return kind.name === 'mutex' ? inspection(key) : sharedInspection(key);
 }
 
 /** @param answers  to that request, one of each master */
-export function holdersIn(answers: readonly SurveyAnswer[], { kind }: Scope): HoldersSeen {
+export function holdersIn(answers: readonly SurveyAnswer[], { kind }: Lock): HoldersSeen {
   const isShared = kind.name !== 'mutex';
   const looks = answers.map((answer) => readLook(answer, isShared));
   const votes = new Map<string, number>();

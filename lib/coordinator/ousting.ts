@@ -32,7 +32,7 @@ const ROUNDING_MS = 2;
 /** An extension may arrive this much later than its lease was taken away, in ms. */
 const LATE_MS = 10_000;
 /** How often it is tried again at once where others come in between. */
-const MOST_TRIES = 10;
+const MOST_TRIES = 3;
 /** The longest ttl, and more. */
 const MOST_MS = 2 ** 52;
 

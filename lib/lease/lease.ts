@@ -4,8 +4,9 @@ import type { InstanceParts } from './coordination.js';
 import type { LeaseFacts } from '../telemetry/observer.js';
 import { DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
 import type { RedlockError } from '../runtime/errors.js';
-import { closingError, extensionError, stolenError } from '../quorum/failure.js';
+import { closingError, extensionError, isTakenAway, stolenError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
+import type { OustedPush } from '../coordinator/ousted.js';
 import { handleOf, type LeaseHandle } from './lease-handle.js';
 import type { Lease as PublicLease, WriteLease as PublicWriteLease } from './public.js';
 import { LeaseNote } from './lease-note.js';
@@ -122,12 +123,12 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     this.#grant.lend();
   }
 
-  /** Another instance takes it away. @returns whether nobody else can go on with it: then it is over */
-  oust(stolenBy: string): boolean {
+  /** Another instance takes it away. If another process may go on with it, nobody can say that it is over. */
+  oust(push: OustedPush): void {
     const isOver = !this.#grant.isLent;
     this.lend(); // its votes are left to the other one: to give them back would hand the lock over
-    this.lose(stolenError(stolenBy, this.resources));
-    return isOver;
+    this.lose(stolenError(push.label, this.resources));
+    if (isOver) this.#parts.coordinator.acknowledge(this.#grant, push);
   }
 
   /** A lease never shows its token by accident: not in JSON, not in logs. */
@@ -212,8 +213,12 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     error: RedlockError | undefined,
     startedAtMs: number,
   ): RedlockError | undefined {
-    if (error?.code === 'LOCK_LOST') this.lose(error);
-    else if (error !== undefined) this.takeCare().failed(error);
+    if (error?.code === 'LOCK_LOST') {
+      this.lose(error);
+      const isTaken = end.kind === 'failed' && isTakenAway(end.round);
+      if (isTaken && !this.#grant.isLent)
+        this.#parts.coordinator.admit(this.#grant, this.#nodeTimeoutNowMs());
+    } else if (error !== undefined) this.takeCare().failed(error);
     if (end.kind !== 'extended') this.checkValidity(this.#parts.clock.inTurn() + LOSS_MARGIN_MS);
     const ended = this.endError;
     if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;

@@ -173,9 +173,13 @@ export function extensionError(
   const failure = isLate ? 'late' : isRegaining ? 'unknown' : failureOf(round.decision);
   const error = roundError(failure, round, nodes, context);
   if (failure !== 'held' && failure !== 'wrongType') return error;
-  const isTaken = round.outcomes.some((outcome) => outcome?.kind === 'refused' && outcome.isTaken === true);
-  const why = isTaken ? 'it was taken away by force (quorate unlock)' : 'masters refuse to extend it';
+  const why = isTakenAway(round) ? 'it was taken away' : 'masters refuse to extend it';
   return lossError(why, context.resources, error);
+}
+
+/** Whether masters list its token: somebody has taken the lease away. */
+export function isTakenAway({ outcomes }: Pick<ExtensionRound, 'outcomes'>): boolean {
+  return outcomes.some((outcome) => outcome?.kind === 'refused' && outcome.isTaken === true);
 }
 
 /** Whether waiters' votes refuse an extension that are not a quorum, and are about to rest for the holder (protocol C3a). */

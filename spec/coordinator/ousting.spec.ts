@@ -55,20 +55,27 @@ describe('a lock that is stolen', () => {
     await lease.release();
   });
 
-  it('a holder without push connections keeps it until its validity ends, and cannot extend it', async () => {
+  it('a holder without push connections keeps it until its validity ends', async () => {
     const { holder, redlock, time } = await held();
     let lease: Lease | undefined;
     void redlock.steal('r').then((one) => (lease = one));
+    await time.advance(TTL_MS - 500);
+    expect([holder.status, lease]).to.deep.equal(['held', undefined]);
     await time.advance(1_000);
-    expect(holder.status).to.equal('held');
-    const failed = await rejection(holder.extend());
-    expect(failed.code).to.equal('LOCK_LOST');
-    expect(failed.message).to.match(/taken away/);
-    await time.advance(TTL_MS - 1_100);
-    expect(lease).to.equal(undefined);
-    await time.advance(1_000);
-    expect(lease?.status).to.equal('held');
+    expect([holder.status, lease?.status]).to.deep.equal(['lost', 'held']);
     await lease?.release();
+  });
+
+  it('it cannot extend it; it is over then, and the next one has it at once', async () => {
+    const { holder, redlock, time } = await held();
+    const steal = redlock.steal('r');
+    await time.advance(1_000);
+    const failed = await rejection(holder.extend());
+    expect([failed.code, failed.message]).to.deep.equal([
+      'LOCK_LOST',
+      'the lease on "r" was lost: it was taken away.',
+    ]);
+    await (await steal).release();
   });
 
   it('with a shorter grace, it has it when that is over', async () => {
@@ -110,7 +117,44 @@ describe('a lock that is stolen', () => {
     for (const master of masters) expect(master.value('r')).to.equal('theirs');
   });
 
-  it('without a quorum of masters: NO_QUORUM, and what was taken on the others is given back', async () => {
+  it('a holder without push connections that renews stops at its next renewal, and says so then', async () => {
+    const { holder, redlock, time } = await held({ renew: true });
+    const fromMs = time.now();
+    let lease: Lease | undefined;
+    void redlock.steal('r').then((one) => (lease = one));
+    await time.advance(TTL_MS / 3 - 100);
+    expect([holder.status, lease?.status]).to.deep.equal(['held', undefined]);
+    await time.advance(200);
+    expect([holder.status, lease?.status]).to.deep.equal(['lost', 'held']);
+    expect(time.now() - fromMs).to.be.below(TTL_MS / 2);
+    await lease?.release();
+  });
+
+  it('its lease holds other resources too: these are given back, and it is over', async () => {
+    const { other, redlock, time } = fakeCluster(3, TERMS, { hasPushes: true });
+    const first = await redlock.acquire(['a', 'r']);
+    const wait = other('holder').redlock.acquire(['a', 'r']);
+    await time.advance(100);
+    await first.release();
+    const holder = await wait;
+    await settle();
+    const lease = await redlock.steal('r');
+    await time.advance(100);
+    expect(holder.status).to.equal('lost');
+    await (await other('next').redlock.acquire('a', { waitMs: 0 })).release();
+    await lease.release();
+  });
+
+  it('the label of who takes it is in the error of who had it', async () => {
+    const { holder, other } = await handedOver();
+    const { signal } = holder;
+    const lease = await other('thief', { label: 'deploy % 1' }).redlock.steal('r');
+    expect(signal.aborted && lossOf(holder)?.stolenBy).to.equal('deploy % 1');
+    expect(lossOf(holder)?.message).to.equal('the lease on "r" was lost: deploy % 1 took it away.');
+    await lease.release();
+  });
+
+  it('without a quorum of masters: NO_QUORUM; what was taken on the others ends as the votes would have', async () => {
     const { holder, masters, redlock, time } = await held();
     for (const master of masters.slice(1)) master.manner = 'lose-request';
     const failed = rejection(redlock.steal('r'));
@@ -118,21 +162,27 @@ describe('a lock that is stolen', () => {
     expect((await failed).code).to.equal('NO_QUORUM');
     for (const master of masters.slice(1)) master.thaw();
     expect(holder.status).to.equal('held');
-    await holder.extend();
-    await holder.release();
+    expect(await redlock.tryAcquire('r')).to.equal(null); // its vote still counts
+    await time.advance(TTL_MS);
+    await (await redlock.acquire('r')).release();
   });
 
-  it('a signal ends the wait; the lock ends by itself two seconds after its grace', async () => {
-    const { masters, redlock, time } = await held();
-    const controller = new AbortController();
-    const failed = rejection(redlock.steal('r', { graceMs: 5_000, signal: controller.signal }));
-    await time.advance(1_000);
-    controller.abort();
-    expect((await failed).code).to.equal('ABORTED');
-    await time.advance(5_900);
-    for (const master of masters) expect(master.value('r')).to.not.equal(undefined);
-    await time.advance(200);
-    for (const master of masters) expect(master.value('r')).to.equal(undefined);
+  it('a signal ends the wait; what was taken ends as the votes would have, or with the grace', async () => {
+    for (const [graceMs, leftMs] of [
+      [undefined, TTL_MS],
+      [5_000, 7_000],
+    ] as const) {
+      const { masters, redlock, time } = await held();
+      const controller = new AbortController();
+      const failed = rejection(redlock.steal('r', { graceMs, signal: controller.signal }));
+      await time.advance(1_000);
+      controller.abort();
+      expect((await failed).code).to.equal('ABORTED');
+      await time.advance(leftMs - 1_100);
+      for (const master of masters) expect(master.value('r')).to.not.equal(undefined);
+      await time.advance(200);
+      for (const master of masters) expect(master.value('r')).to.equal(undefined);
+    }
   });
 
   it('a process that holds it by another instance of its own is told as well', async () => {
@@ -149,6 +199,124 @@ describe('a lock that is stolen', () => {
       const error = await rejection(redlock.steal('r', options as never));
       expect(error.code).to.equal('INVALID_ARGUMENT');
     }
+    for (const master of masters) expect(master.sent).to.deep.equal([]);
+  });
+});
+
+describe('a read-write lock that is stolen', () => {
+  it('readers are told, their signals abort, and the writer has it in the same instant', async () => {
+    const bench = fakeCluster(3, TERMS, { hasPushes: true });
+    const lock = ({ redlock }: Pick<Bench, 'redlock'>) => redlock.readWriteLock('r');
+    const first = await lock(bench).write.acquire();
+    const waits = ['one', 'two'].map((name) => lock(bench.other(name)).read.acquire());
+    await bench.time.advance(100);
+    await first.release();
+    const readers = await Promise.all(waits);
+    await settle();
+    for (const { signal } of readers) expect(signal.aborted).to.equal(false);
+    const fromMs = bench.time.now();
+    const lease = await lock(bench).steal();
+    expect(bench.time.now()).to.equal(fromMs);
+    expect(readers.map(({ status }) => status)).to.deep.equal(['lost', 'lost']);
+    expect(lease.fence).to.be.above(first.fence ?? Infinity);
+    await lease.release();
+    await (await lock(bench).read.acquire({ waitMs: 0 })).release();
+  });
+
+  it('a reader without push connections keeps it until its validity ends, and cannot extend it', async () => {
+    const bench = fakeCluster(3, TERMS, { hasPushes: true });
+    const reader = await bench.other('reader').redlock.readWriteLock('r').read.acquire();
+    let lease: Lease | undefined;
+    void bench.redlock
+      .readWriteLock('r')
+      .steal()
+      .then((one) => (lease = one));
+    await bench.time.advance(1_000);
+    expect(await bench.redlock.readWriteLock('r').read.tryAcquire()).to.equal(null);
+    expect((await rejection(reader.extend())).code).to.equal('LOCK_LOST');
+    await bench.time.advance(100);
+    expect(lease?.status).to.equal('held'); // it said so then
+    await lease?.release();
+  });
+
+  it('comes after those that wait, unless it is to pass them', async () => {
+    for (const passWaiters of [false, true]) {
+      const bench = fakeCluster(3, TERMS, { hasPushes: true });
+      const order: string[] = [];
+      const take = async (name: string, wait: Promise<Lease>): Promise<void> => {
+        const lease = await wait;
+        order.push(name);
+        await lease.release();
+      };
+      const reader = await bench.other('reader').redlock.readWriteLock('r').read.acquire();
+      const waiter = take('waiter', bench.other('waiter').redlock.readWriteLock('r').write.acquire());
+      await bench.time.advance(100);
+      const thief = take('thief', bench.redlock.readWriteLock('r').steal({ graceMs: 1_000, passWaiters }));
+      await bench.time.advance(10_000);
+      await Promise.all([waiter, thief]);
+      expect([passWaiters, ...order]).to.deep.equal([
+        passWaiters,
+        ...(passWaiters ? ['thief', 'waiter'] : ['waiter', 'thief']),
+      ]);
+      await reader.release().catch(() => undefined);
+    }
+  });
+
+  it('a lock of another kind: WRONG_KIND, and nothing is taken', async () => {
+    const { redlock } = fakeCluster(3, TERMS);
+    const [mutex, semaphore] = [await redlock.acquire('m'), await redlock.semaphore('s', 2).acquire()];
+    const failures = [
+      redlock.readWriteLock('m').steal(),
+      redlock.readWriteLock('s').steal(),
+      redlock.steal('s'),
+    ].map(async (steal) => (await rejection(steal)).code);
+    expect(await Promise.all(failures)).to.deep.equal(['WRONG_KIND', 'WRONG_KIND', 'WRONG_KIND']);
+    await Promise.all([mutex.release(), semaphore.release()]);
+  });
+});
+
+describe('a leader that is deposed', () => {
+  it('nobody leads: false', async () => {
+    const { redlock } = fakeCluster(3, TERMS);
+    expect(await redlock.election('r').depose()).to.equal(false);
+  });
+
+  it('its signal aborts, the next candidate leads with a higher fence, and it is a candidate again', async () => {
+    const bench = fakeCluster(3, TERMS, { hasPushes: true });
+    const stop = new AbortController();
+    const led: string[] = [];
+    const lead = (name: string): Promise<void> =>
+      bench
+        .other(name)
+        .redlock.election('r')
+        .lead(
+          async ({ signal, fence }) => {
+            led.push(`${name} ${fence}`);
+            await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          },
+          { signal: stop.signal },
+        );
+    const all = [lead('a'), lead('b')];
+    await bench.time.advance(1_000);
+    for (let turn = 0; turn < 3; turn++) {
+      const deposed = bench.redlock.election('r').depose();
+      await bench.time.advance(TTL_MS / 2);
+      expect(await deposed).to.equal(true);
+    }
+    expect(led.map((one) => one.split(' ')[0])).to.deep.equal(['a', 'b', 'a', 'b']);
+    const fences = led.map((one) => Number(one.split(' ')[1]));
+    expect([...fences].sort((one, other) => one - other)).to.deep.equal(fences);
+    stop.abort();
+    await bench.time.advance(1_000);
+    await Promise.all(all);
+  });
+
+  it('options are checked before anything is sent', async () => {
+    const { masters, redlock } = fakeCluster(3, TERMS);
+    for (const options of [{ graceMs: -1 }, { grace: 1 }, { signal: 1 }])
+      expect((await rejection(redlock.election('r').depose(options as never))).code).to.equal(
+        'INVALID_ARGUMENT',
+      );
     for (const master of masters) expect(master.sent).to.deep.equal([]);
   });
 });

@@ -307,7 +307,7 @@ describe('the error of an extension that failed', () => {
           false,
           'LOCK_LOST',
           'LOCK_TAKEN',
-          /taken away by force \(quorate unlock\)\.$/,
+          /it was taken away\.$/,
         ],
         [
           'two refuse, and were asked; a quorum holds it',

@@ -186,7 +186,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
     closing: isClosing ? { resources, lives: Math.ceil(calls / 2), maxTtlMs } : undefined,
     terms: { resources, calls, maxTtlMs, mixesFencing, inQueue, isCrowd, sharesNames, steals },
-    sharedLocks: hasShared ? { calls, maxTtlMs, permits, inQueue, isKept } : undefined,
+    sharedLocks: hasShared ? { calls, maxTtlMs, permits, inQueue, isKept, steals } : undefined,
     plan,
     wrong: hasWrong ? drawWrong(forWrong, nodes, isGuarded) : new Map(),
   };

@@ -273,7 +273,8 @@ export class Checker {
   /** A server has carried out a command. */
   executed(server: MemoryServer, command: Command, reply: unknown): void {
     for (const name of this.#givenAway.claimedLate(command)) this.#exempt(name);
-    for (const { kind, token = '' } of entriesOf(command)) if (kind === 'oust') this.#ousted(token, command);
+    for (const { kind, token = '' } of entriesOf(command))
+      if (kind === 'oust' || kind === 'rw-oust') this.#ousted(token, command);
     for (const [property, text] of this.#votes.carriedOut(server, command, reply)) this.fail(property, text);
   }
 
@@ -292,6 +293,11 @@ export class Checker {
     for (const token of tokens) this.#hurried.add(token);
     for (const holding of [...this.#open.values()].flat())
       if (tokens.includes(holding.lease.token)) holding.isTold = true;
+  }
+
+  /** Whether its lease was taken away, and had less time than its validity. */
+  isHurried(token: string): boolean {
+    return this.#hurried.has(token);
   }
 
   /** How many tokens took a holder's place for longer than its votes would have lived. */

@@ -59,7 +59,9 @@ export class SharedChecker {
   look(): void {
     for (const [resource, list] of this.#open) {
       if (list.length < 2) continue;
-      const believers = list.filter((holding) => believes(holding));
+      // a grace that is shorter than its validity allows an overlap
+      const isHurried = ({ lease }: Holding): boolean => this.#checker.isHurried(lease.token);
+      const believers = list.filter((holding) => !isHurried(holding) && believes(holding));
       const writer = believers.find(({ lease }) => lease instanceof WriteLease && lease.mode === 'write');
       if (writer !== undefined && believers.length > 1) this.#tell('exclusion', resource, believers);
       const held = believers.reduce((sum, { permits }) => sum + permits, 0);

@@ -9,6 +9,7 @@ import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import type { Deeds } from './worker.js';
 import { Routine } from './routine.js';
+import { drawSteal, STEAL_ROUNDS } from './stealing.js';
 
 /** The resources that are used in this way. */
 export const SHARED_LOCKS = { readWrite: 'rw', semaphore: '{t}sem' } as const;
@@ -26,6 +27,8 @@ export interface SharedTerms {
   readonly inQueue: number;
   /** Many such locks are held at a time, too. */
   readonly isKept: boolean;
+  /** Clients take read-write locks away from their holders. */
+  readonly steals: boolean;
 }
 
 export interface SharedState {
@@ -39,10 +42,13 @@ export class SharedWorker extends Routine {
   readonly #seeded: Seeded;
   readonly #terms: SharedTerms;
   readonly #shared: SharedState;
+  /** What is drawn for locks that are taken away. */
+  readonly #stealing: Seeded;
 
   constructor(stage: Stage, player: Player, seeded: Seeded, terms: SharedTerms, shared: SharedState) {
     super(stage, player);
     this.#seeded = seeded;
+    this.#stealing = seeded.fork('stealing');
     this.#terms = terms;
     this.#shared = shared;
   }
@@ -90,6 +96,8 @@ export class SharedWorker extends Routine {
     const own = { ttlMs, renew: seeded.chance(0.3) };
     const waiting = { ...own, waitMs, fair: seeded.chance(this.#terms.inQueue) };
     const toWrite = seeded.chance(0.4);
+    if (permits === 0 && toWrite && this.#terms.steals && this.#stealing.chance(0.3))
+      return this.#steal(resource, { ...own, waitMs });
     const what = permits > 0 ? `${permits} permits` : toWrite ? 'to write' : 'to read';
     const allowedMs = (isTry ? 0 : waitMs) + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS;
     const settled = this.stage.checker.expect(client, `acquire ${resource} ${what}`, allowedMs);
@@ -107,6 +115,27 @@ export class SharedWorker extends Routine {
         if (isTry) return toWrite ? write.tryAcquire(own) : read.tryAcquire(own);
         return toWrite ? write.acquire(waiting) : read.acquire(waiting);
       });
+    } finally {
+      settled();
+    }
+  }
+
+  async #steal(
+    resource: string,
+    options: { readonly ttlMs: number; readonly waitMs: number },
+  ): Promise<Lease> {
+    const { client, redlock } = this.player;
+    const { checker } = this.stage;
+    const { how, atMostMs } = drawSteal(this.#stealing, checker, this.#terms.maxTtlMs);
+    const askedMs = STEAL_ROUNDS * mostNodeTimeoutMs({ ttlMs: options.ttlMs, nodeTimeoutMs: 0 });
+    const settled = checker.expect(
+      client,
+      `steal ${resource}`,
+      atMostMs + options.waitMs + askedMs + SLACK_MS,
+    );
+    this.#note(`steals ${resource}, grace ${how.graceMs}`);
+    try {
+      return await redlock.readWriteLock(resource).steal({ ...options, ...how });
     } finally {
       settled();
     }

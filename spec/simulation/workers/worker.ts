@@ -3,7 +3,6 @@
  * what the locks protect, hand over, release, or simply go away. Bounded, and drawn from the seed.
  */
 import type { MemoryFence } from '../../../lib/fence/index.js';
-import { OUST_STAY_MS } from '../../../lib/coordinator/ousting.js';
 import { RedlockError, type RedlockErrorCode } from '../../../lib/runtime/errors.js';
 import type { LeaseHandle } from '../../../lib/lease/lease-handle.js';
 import type { Lease } from '../../../lib/lease/public.js';
@@ -12,6 +11,7 @@ import { judged } from '../checker/codes.js';
 import { leastNodeTimeoutMs, mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
+import { drawSteal, STEAL_ROUNDS } from './stealing.js';
 
 /** Counts what has been done in a run. */
 export interface Deeds {
@@ -43,8 +43,6 @@ const OWN_NODE_TIMEOUT = 0.2;
 const LONGEST_NODE_TIMEOUT_MS = 1_000;
 /** Between a deadline and the client's code that notices it. */
 const SLACK_MS = 10;
-/** How much slower than true time a client's clock may run. */
-const DRIFT = 0.01;
 /** The pauses before an extension asks all masters again: 0.8 s, and more where round trips are long. */
 const PAUSES_MS = 1_550;
 
@@ -204,19 +202,15 @@ export class Worker {
     const { checker } = this.#stage;
     const { redlock, client } = this.#player;
     const beginning = checker.begin();
-    const [seeded, { nodeTimeoutMs = 0, ...options }] = [this.#stealing, this.#options(false)];
-    const graceMs = seeded.chance(0.5) ? Infinity : seeded.whole(0, 300);
+    const { nodeTimeoutMs = 0, ...options } = this.#options(false);
+    const { how, atMostMs } = drawSteal(this.#stealing, checker, this.#terms.maxTtlMs);
     const { ttlMs = 0, waitMs = 0 } = options;
-    const askedMs = 4 * mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs });
-    const passWaiters = seeded.chance(0.5);
-    // it may come upon the token of another that stays for a while after the holder's vote, and that one upon another's
-    const mostMs = this.#terms.maxTtlMs + OUST_STAY_MS * (2 + checker.stays);
-    const graceEndMs = Math.min(graceMs, mostMs) * (1 + 2 * DRIFT);
-    const settled = checker.expect(client, `steal ${resource}`, graceEndMs + waitMs + askedMs + SLACK_MS);
-    this.#note(`steals ${resource}, grace ${graceMs}`);
+    const askedMs = STEAL_ROUNDS * mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs });
+    const settled = checker.expect(client, `steal ${resource}`, atMostMs + waitMs + askedMs + SLACK_MS);
+    this.#note(`steals ${resource}, grace ${how.graceMs}`);
     try {
       const lease = await redlock.steal(resource, {
-        ...{ ...options, graceMs, passWaiters },
+        ...{ ...options, ...how },
         ...(nodeTimeoutMs === 0 ? {} : { nodeTimeoutMs }),
       });
       this.#shared.deeds.grants++;

@@ -1,0 +1,41 @@
+/** What a client does whose lease another one takes away: it says that its holder has stopped (`ousting`). */
+import type { Node } from '../node/node.js';
+import { IGNORED_ANSWER } from '../node/sink.js';
+import { pushChannel } from '../protocol/keys.js';
+import type { Push } from '../protocol/pushes.js';
+import { hello, undoQueued } from '../protocol/request.js';
+import type { Grant } from '../quorum/grant.js';
+import { survey } from '../quorum/survey.js';
+import { isOurs } from '../runtime/random.js';
+import type { CoordinatorParts } from './acquisition-terms.js';
+import { holdersIn, holdersRequest } from './current-holders.js';
+
+/** The push to a holder whose lease is taken away. */
+export type OustedPush = Push & { readonly kind: 'ousted' };
+
+/** A push told it. Of several resources, those that were not taken are given back. */
+export function acknowledge(parts: CoordinatorParts, grant: Grant, { by, key }: OustedPush): void {
+  sayStopped(parts.nodes, grant.token, by);
+  for (const node of parts.nodes) {
+    const keys = grant.keys.filter((one) => node.keyPrefix + one !== key);
+    if (keys.length === 0) continue;
+    const request = undoQueued({ ...grant.setting, keys }, grant.token, parts.clocks);
+    node.send({ request, sink: IGNORED_ANSWER });
+  }
+}
+
+/** Its renewal was refused since masters list its token: looks who has the lock in its place. */
+export async function admit(parts: CoordinatorParts, grant: Grant, nodeTimeoutMs: number): Promise<void> {
+  const { nodes, timers } = parts;
+  for (const key of grant.keys) {
+    const lock = { keys: [key], kind: grant.kind };
+    const answers = await survey(nodes, timers, { request: holdersRequest(lock), nodeTimeoutMs });
+    for (const by of holdersIn(answers, lock).tokens)
+      if (by !== grant.token && isOurs(by)) sayStopped(nodes, grant.token, by);
+  }
+}
+
+function sayStopped(nodes: readonly Node[], token: string, by: string): void {
+  const ask = { request: hello(pushChannel(by), `k ${by} ${token}`), sink: IGNORED_ANSWER };
+  for (const node of nodes) node.send(ask);
+}
