@@ -21,7 +21,7 @@ import type { Random } from './runtime/random.js';
 import { Lease, WriteLease } from './lease/lease.js';
 import { LinkedList } from './runtime/linked-list.js';
 import type { ResolvedClose } from './input/lifecycle-options.js';
-import type { OustTerms } from './coordinator/ousting.js';
+import type { OustTerms, Taken } from './coordinator/ousting.js';
 import type { CallTerms, InstanceTerms } from './protocol/terms.js';
 import { type Kind, WRITE } from './protocol/scope.js';
 import type { ResourceKeys } from './resource-keys.js';
@@ -147,18 +147,14 @@ export class LeaseSource implements Coordination {
     }
   }
 
-  /**
-   * Takes a lock away from its holders. @returns the votes in their place, to give back or to claim; undefined if nobody holds it
-   *
-   * @throws RedlockError as `Redlock.steal` does
-   */
+  /** Takes a lock away from its holders. @throws RedlockError as `Redlock.steal` does */
   oust(
     name: string,
     kind: Kind,
     call: CallTerms,
     signal: AbortSignal | undefined,
     how: Pick<OustTerms, 'graceMs' | 'isClaimed'>,
-  ): Promise<Grant | undefined> {
+  ): Promise<Taken> {
     const { label } = this.terms;
     const wanted = { ...how, label: this.#people?.label ?? (typeof label === 'string' ? label : '') };
     return this.during(signal, (cancellation) =>

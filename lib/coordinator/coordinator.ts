@@ -30,7 +30,7 @@ import { ForeignClients } from './foreign-clients.js';
 import { type LocalInspection, LocalLines } from './local-lines.js';
 import { acquire } from './local-wait.js';
 import { Acquisition } from './acquisition.js';
-import { Ousting, type OustTerms } from './ousting.js';
+import { Ousting, type OustTerms, type Taken } from './ousting.js';
 import { acknowledge, admit, type OustedPush } from './ousted.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
@@ -139,10 +139,10 @@ export class Coordinator {
   }
 
   /**
-   * Takes a lock away from its holder, and resolves when that has stopped, or had its time. @returns the votes in its place;
-   * undefined if nobody holds it. Rejects with a `RedlockError`; what has been taken by then ends by itself
+   * Takes a lock away from its holders, and resolves when these have stopped, or had their time. Rejects with a `RedlockError`;
+   * what has been taken by then ends by itself.
    */
-  oust(terms: AcquisitionTerms, wanted: OustTerms, cancellation: Cancellation): Promise<Grant | undefined> {
+  oust(terms: AcquisitionTerms, wanted: OustTerms, cancellation: Cancellation): Promise<Taken> {
     return new Ousting(this.#parts, terms, wanted, cancellation).run();
   }
 

@@ -9,7 +9,16 @@
  * If it fails half-way, what is in place ends as the votes would have. To give it back would free votes that still count.
  */
 import type { Cancellation } from '../runtime/cancellation.js';
-import { type CallContext, cancelledError, failureOf, nameResources, roundError } from '../quorum/failure.js';
+import { Backoff } from '../quorum/backoff.js';
+import {
+  type CallContext,
+  cancelledError,
+  failureOf,
+  isHopeless,
+  nameResources,
+  roundError,
+  type RoundFailure,
+} from '../quorum/failure.js';
 import { Grant } from '../quorum/grant.js';
 import { type SurveyAnswer, survey } from '../quorum/survey.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
@@ -17,6 +26,7 @@ import { graceOf, ousting, taking } from '../protocol/lone-requests.js';
 import type { Node } from '../node/node.js';
 import { IGNORED_ANSWER } from '../node/sink.js';
 import type { Push } from '../protocol/pushes.js';
+import type { Answers } from '../protocol/tally.js';
 import { countOutcomes, type Outcome, quorumOf, verdict } from '../protocol/quorum.js';
 import { release, type Request } from '../protocol/request.js';
 import { RedlockError } from '../runtime/errors.js';
@@ -31,8 +41,8 @@ export const OUST_STAY_MS = 2_000;
 const ROUNDING_MS = 2;
 /** An extension may arrive this much later than its lease was taken away, in ms. */
 const LATE_MS = 10_000;
-/** How often it is tried again at once where others come in between. */
-const MOST_TRIES = 3;
+/** How often it is tried at once where others come in between, before there are pauses. */
+const TRIES_AT_ONCE = 3;
 /** The longest ttl, and more. */
 const MOST_MS = 2 ** 52;
 
@@ -46,12 +56,36 @@ export interface OustTerms {
   readonly label: string;
 }
 
+/** What was taken. */
+export interface Taken {
+  /** In the holders' place, to give back or to claim; undefined if nobody held the lock. */
+  readonly votes: Grant | undefined;
+  /** How much of the call's wait has passed before, in ms. The holders' time is no part of it. */
+  readonly retriedMs: number;
+}
+
+/** Too few masters did what was asked for. */
+class Failed implements Answers {
+  readonly failure: RoundFailure;
+  readonly outcomes: readonly Outcome[];
+
+  constructor(failure: RoundFailure, outcomes: readonly Outcome[]) {
+    this.failure = failure;
+    this.outcomes = outcomes;
+  }
+}
+
+function failureIn(outcomes: readonly Outcome[]): Failed | undefined {
+  const decision = verdict(countOutcomes(outcomes, outcomes.length));
+  return decision === 'granted' ? undefined : new Failed(failureOf(decision), outcomes);
+}
+
 export class Ousting implements Recipient {
   readonly #parts: CoordinatorParts;
   readonly #terms: AcquisitionTerms;
   readonly #wanted: OustTerms;
   readonly #cancellation: Cancellation;
-  readonly #startedAtMs: number;
+  readonly #backoff: Backoff;
   readonly #token: string;
   /** Holders that have not said that they have stopped. */
   readonly #waitedFor = new Set<string>();
@@ -69,51 +103,72 @@ export class Ousting implements Recipient {
     this.#terms = terms;
     this.#wanted = wanted;
     this.#cancellation = cancellation;
-    this.#startedAtMs = parts.clock.earliest();
+    this.#backoff = new Backoff(parts, terms, cancellation);
     this.#token = parts.random.token();
   }
 
-  /**
-   * Resolves when all holders have stopped, or had their time. @returns the votes in their place, to hand over or to claim;
-   * undefined if nobody holds it. Rejects with a `RedlockError`
-   */
-  async run(): Promise<Grant | undefined> {
-    const { driftFactor, nodes, subscriptions } = this.#parts;
-    let found = await this.#findHolders();
-    if (found.length === 0) return undefined;
+  /** Resolves when all holders have stopped, or had their time. Rejects with a `RedlockError`. */
+  async run(): Promise<Taken> {
+    const { driftFactor, subscriptions } = this.#parts;
     subscriptions.enter(this.#token, this);
     try {
-      const quorum = quorumOf(nodes.length);
-      const canListen = subscriptions.canReach(quorum);
-      if (canListen) await this.#wait(this.#nodeTimeoutMs, () => subscriptions.isOpenAt(quorum));
-      let leftMs = await this.#replace(found);
-      // it was handed over, or others came in, since the holders were looked for
-      for (let again = 0; leftMs === undefined; again++) {
-        found = await this.#findHolders();
-        leftMs = await this.#replace(found, again >= MOST_TRIES);
-      }
+      const leftMs = await this.#takeAll();
+      const retriedMs = this.#backoff.elapsedMs;
+      if (leftMs === undefined) return { votes: undefined, retriedMs };
       await this.#wait(leftMs * (1 + driftFactor) + ROUNDING_MS, () => this.#waitedFor.size === 0);
+      this.#clear();
+      return { votes: this.#votes(), retriedMs };
     } finally {
       subscriptions.leave(this.#token);
     }
-    this.#clear(this.#stopped);
-    return this.grant;
+  }
+
+  /** Tries until a quorum of masters has the own token. @returns how long to wait, in ms; undefined if nobody holds the lock */
+  async #takeAll(): Promise<number | undefined> {
+    const { nodes } = this.#parts;
+    for (;;) {
+      const end = await this.#attempt();
+      if (!(end instanceof Failed)) return end;
+      const { failure } = end;
+      const isPassing = !isHopeless(failure, end);
+      if (failure === 'held' && this.#backoff.attempts < TRIES_AT_ONCE) this.#backoff.begin('next');
+      else if (!isPassing || !(await this.#backoff.next()))
+        throw roundError(failure, end, nodes, this.#context);
+      this.#assertWanted();
+    }
+  }
+
+  async #attempt(): Promise<number | undefined | Failed> {
+    const { nodes, subscriptions } = this.#parts;
+    const { scope, resources } = this.#terms;
+    const { outcomes, tokens } = holdersIn(await this.#ask(holdersRequest(scope)), scope);
+    const failed = failureIn(outcomes);
+    if (failed !== undefined) return failed;
+    if (!tokens.every((token) => isOurs(token))) {
+      const text = `${nameResources(resources)} is held by a client of another library, which cannot be told`;
+      throw new RedlockError('LOCK_TAKEN', text, this.#context);
+    }
+    const holders = tokens.filter((token) => token !== this.#token);
+    if (tokens.length === 0) return undefined;
+    const quorum = quorumOf(nodes.length);
+    if (subscriptions.canReach(quorum))
+      await this.#wait(this.#nodeTimeoutMs, () => subscriptions.isOpenAt(quorum));
+    return this.#replace(holders);
   }
 
   /**
    * Masters that answered late, or not at all, may have a vote of theirs still. Of those that have not said that they have
    * stopped, one may have been a waiter, and hold the lock by now.
    */
-  #clear(tokens: Iterable<string>): void {
+  #clear(): void {
     const { nodes } = this.#parts;
-    for (const token of tokens) {
+    for (const token of this.#stopped) {
       const ask = { request: release(this.#terms.scope, token), sink: IGNORED_ANSWER };
       for (const node of nodes) node.send(ask);
     }
   }
 
-  /** The votes in the holder's place. */
-  get grant(): Grant {
+  #votes(): Grant {
     const grant = new Grant(this.#terms.scope, this.#token, 0, this.#parts.nodes);
     grant.cameFrom('queue'); // somebody may wait
     return grant;
@@ -137,8 +192,7 @@ export class Ousting implements Recipient {
   }
 
   get #context(): CallContext {
-    const elapsedMs = Math.round(this.#parts.clock.earliest() - this.#startedAtMs);
-    return { resources: this.#terms.resources, attempts: 1, elapsedMs };
+    return this.#backoff.context(this.#terms.resources);
   }
 
   #ask(request: Request): Promise<readonly SurveyAnswer[]> {
@@ -146,40 +200,18 @@ export class Ousting implements Recipient {
     return survey(nodes, timers, { request, nodeTimeoutMs: this.#nodeTimeoutMs });
   }
 
-  /** @throws RedlockError if too few masters can say, or it is another library's */
-  async #findHolders(): Promise<readonly string[]> {
-    const { scope, resources } = this.#terms;
-    const { outcomes, tokens } = holdersIn(await this.#ask(holdersRequest(scope)), scope);
-    this.#assertQuorum(outcomes);
-    if (tokens.every((token) => isOurs(token))) return tokens.filter((token) => token !== this.#token);
-    const text = `${nameResources(resources)} is held by a client of another library, which cannot be told`;
-    throw new RedlockError('LOCK_TAKEN', text, this.#context);
-  }
-
-  /**
-   * Puts the own token in the place of theirs. @returns for how long their votes would have lived, in ms, at most the grace;
-   * undefined if others have the lock as well. @throws RedlockError if too few masters answer; if others have it, where it is
-   * the last try
-   */
-  async #replace(tokens: readonly string[], isLast = false): Promise<number | undefined> {
+  /** Puts the own token in the place of theirs. @returns for how long their votes would have lived, in ms, at most the grace */
+  async #replace(tokens: readonly string[]): Promise<number | Failed> {
     const { scope, ttlMs } = this.#terms;
     for (const token of tokens) if (!this.#stopped.has(token)) this.#waitedFor.add(token);
     const graceMs = Math.min(this.#wanted.graceMs, MOST_MS);
     if (scope.taken !== undefined) void this.#ask(taking(scope.taken, tokens, LATE_MS + ttlMs));
-    const how = { ...this.#wanted, tokens, graceMs, stayMs: OUST_STAY_MS };
-    const request = ousting(scope, this.#token, how);
+    const request = ousting(scope, this.#token, { ...this.#wanted, tokens, graceMs, stayMs: OUST_STAY_MS });
     const answers = await this.#ask(request);
-    const outcomes = answers.map((answer) => outcomeOf(answer, (reply) => request.read(reply)));
-    if (verdict(countOutcomes(outcomes, answers.length)) === 'held' && !isLast) return undefined;
-    this.#assertQuorum(outcomes);
-    return Math.max(...answers.map((answer) => (answer.kind === 'answered' ? graceOf(answer.reply) : 0)));
-  }
-
-  /** @throws RedlockError unless a quorum has granted it */
-  #assertQuorum(outcomes: readonly Outcome[]): void {
-    const { nodes } = this.#parts;
-    const decision = verdict(countOutcomes(outcomes, nodes.length));
-    if (decision !== 'granted') throw roundError(failureOf(decision), { outcomes }, nodes, this.#context);
+    const failed = failureIn(answers.map((answer) => outcomeOf(answer, (reply) => request.read(reply))));
+    if (failed !== undefined) return failed;
+    const leftMs = answers.map((answer) => (answer.kind === 'answered' ? graceOf(answer.reply) : 0));
+    return Math.min(graceMs, Math.max(...leftMs)); // the own token from an earlier try may stay for longer
   }
 
   /** Resolves when it has come, or after that time. @throws RedlockError if the call is ended meanwhile */
@@ -191,6 +223,11 @@ export class Ousting implements Recipient {
     const timer = this.#parts.timers.wait(forMs, wake);
     await this.#cancellation.during(wake, woken);
     timer.cancel();
+    this.#assertWanted();
+  }
+
+  /** @throws RedlockError `ABORTED`, `CLOSED` */
+  #assertWanted(): void {
     const { cancelled } = this.#cancellation;
     if (cancelled !== undefined) throw cancelledError(cancelled, this.#context, undefined, this.#parts.nodes);
   }

@@ -1,7 +1,7 @@
 /** The parts of an instance, and what locks, elections and jobs need of it. */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
-import type { OustTerms } from '../coordinator/ousting.js';
+import type { OustTerms, Taken } from '../coordinator/ousting.js';
 import type { Grant } from '../quorum/grant.js';
 import type { Kind } from '../protocol/scope.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
@@ -58,16 +58,14 @@ export interface Coordination extends InstanceParts {
     signal: AbortSignal | undefined,
     extras?: AcquireExtras,
   ): Promise<WriteLease>;
-  /**
-   * Takes a lock away from its holders. @returns the votes in their place, to give back or to claim; undefined if nobody holds it
-   */
+  /** Takes a lock away from its holders. @throws RedlockError as `Redlock.steal` does */
   oust(
     name: string,
     kind: Kind,
     call: CallTerms,
     signal: AbortSignal | undefined,
     how: Pick<OustTerms, 'graceMs' | 'isClaimed'>,
-  ): Promise<Grant | undefined>;
+  ): Promise<Taken>;
   inspect(name: string): Promise<Inspection>;
   inspectShared(name: string): Promise<SharedInspection>;
   /** A wait that `close` and the signal end. @throws RedlockError `CLOSED` */

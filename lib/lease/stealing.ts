@@ -14,8 +14,8 @@ export async function steal(
   signal: AbortSignal | undefined,
   how: StealTerms,
 ): Promise<Lease> {
-  const taken = await takeAway(coordination, [name, MUTEX], call, signal, how);
-  return coordination.acquire([name], MUTEX, call, signal, { taken });
+  const [rest, taken] = await takeAway(coordination, [name, MUTEX], call, signal, how);
+  return coordination.acquire([name], MUTEX, rest, signal, { taken });
 }
 
 /** Acquires a read-write lock that it takes away, to write. @throws RedlockError as `ReadWriteLock.steal` does */
@@ -26,8 +26,8 @@ export async function stealToWrite(
   signal: AbortSignal | undefined,
   how: StealTerms,
 ): Promise<WriteLease> {
-  const taken = await takeAway(coordination, [name, WRITE], call, signal, how);
-  return coordination.acquireToWrite(name, call, signal, { taken });
+  const [rest, taken] = await takeAway(coordination, [name, WRITE], call, signal, how);
+  return coordination.acquireToWrite(name, rest, signal, { taken });
 }
 
 /** Takes an exclusive lock away, for those that wait. @returns whether anybody held it */
@@ -38,23 +38,25 @@ export async function depose(
   signal: AbortSignal | undefined,
   graceMs: number,
 ): Promise<boolean> {
-  const votes = await coordination.oust(name, MUTEX, call, signal, { graceMs, isClaimed: false });
+  const { votes } = await coordination.oust(name, MUTEX, call, signal, { graceMs, isClaimed: false });
   if (votes !== undefined) await giveBack(coordination, votes, call);
   return votes !== undefined;
 }
 
-/** @returns the votes to claim with; undefined if the call queues behind others, or nobody held the lock */
+/** @returns what is left of the call, and the votes to claim with: none if it queues behind others, or nobody held the lock */
 async function takeAway(
   coordination: Coordination,
   [name, kind]: readonly [string, Kind],
   call: CallTerms,
   signal: AbortSignal | undefined,
   { graceMs, passWaiters }: StealTerms,
-): Promise<Grant | undefined> {
-  const votes = await coordination.oust(name, kind, call, signal, { graceMs, isClaimed: passWaiters });
-  if (votes === undefined || passWaiters) return votes;
+): Promise<readonly [CallTerms, Grant | undefined]> {
+  const how = { graceMs, isClaimed: passWaiters };
+  const { retriedMs, votes } = await coordination.oust(name, kind, call, signal, how);
+  const rest = { ...call, waitMs: Math.max(0, call.waitMs - retriedMs) };
+  if (votes === undefined || passWaiters) return [rest, votes];
   void giveBack(coordination, votes, call);
-  return undefined;
+  return [rest, undefined];
 }
 
 function giveBack({ coordinator }: Coordination, votes: Grant, call: CallTerms): Promise<unknown> {

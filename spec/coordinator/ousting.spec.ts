@@ -157,7 +157,7 @@ describe('a lock that is stolen', () => {
   it('without a quorum of masters: NO_QUORUM; what was taken on the others ends as the votes would have', async () => {
     const { holder, masters, redlock, time } = await held();
     for (const master of masters.slice(1)) master.manner = 'lose-request';
-    const failed = rejection(redlock.steal('r'));
+    const failed = rejection(redlock.steal('r', { waitMs: 0 }));
     await time.advance(1_000);
     expect((await failed).code).to.equal('NO_QUORUM');
     for (const master of masters.slice(1)) master.thaw();
@@ -165,6 +165,18 @@ describe('a lock that is stolen', () => {
     expect(await redlock.tryAcquire('r')).to.equal(null); // its vote still counts
     await time.advance(TTL_MS);
     await (await redlock.acquire('r')).release();
+  });
+
+  it('without a quorum for a while: it tries again within its wait', async () => {
+    const { masters, redlock, time } = await handedOver();
+    for (const master of masters.slice(1)) master.manner = 'lose-request';
+    const steal = redlock.steal('r', { waitMs: 10_000 });
+    await time.advance(3_000);
+    for (const master of masters.slice(1)) master.thaw();
+    await time.advance(TTL_MS);
+    const lease = await steal;
+    expect(lease.status).to.equal('held');
+    await lease.release();
   });
 
   it('a signal ends the wait; what was taken ends as the votes would have, or with the grace', async () => {

@@ -2,6 +2,8 @@
 import type { AcquireOptions } from '../../../lib/input/options.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import { WriteLease } from '../../../lib/lease/lease.js';
+import type { TakingOptions } from '../../../lib/input/steal-options.js';
+import { OUST_STAY_MS } from '../../../lib/coordinator/ousting.js';
 import { leaseBehind } from '../../support/insides.js';
 import { TTL_MS } from './deviations.js';
 import type { Hands, SharedLock } from './hands.js';
@@ -23,6 +25,8 @@ export const FOR_LONG: AcquireOptions = {
   nodeTimeoutMs: TTL_MS / 10,
   fair: false,
 };
+/** As long as that may take at most: the holder's time, that of a token that stays in its place, and what is asked. */
+const STEALING: AcquireOptions = { ...QUEUED, waitMs: WAIT_MS + TTL_MS + 2 * OUST_STAY_MS };
 const HOLD_MS = 10;
 /** Long enough for whoever was away for longer than a ttl to find somebody else in. */
 export const LONG_HOLD_MS = TTL_MS / 3;
@@ -113,6 +117,21 @@ export const extending: Program = async (hands) => {
   await hands.pass(TTL_MS * 0.7);
   await hands.release(lease);
 };
+
+/** Takes it away from whoever holds it, twice. */
+export function stealing(how: TakingOptions): Program {
+  return async (hands) => {
+    for (let i = 0; i < 2; i++) {
+      await hands.pass(HOLD_MS);
+      const steal = (): Promise<Lease> => hands.redlock.steal(RESOURCE, { ...STEALING, ...how });
+      const lease = await hands.granted([RESOURCE], STEALING, steal, (granted, beginning) =>
+        hands.holds(granted, beginning),
+      );
+      await hands.pass(HOLD_MS);
+      await hands.release(lease);
+    }
+  };
+}
 
 /** A call with a long node timeout, and then one with a short one. */
 export const impatient: Program = async (hands) => {

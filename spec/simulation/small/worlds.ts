@@ -25,9 +25,11 @@ import {
   reentering,
   RESOURCE,
   standing,
+  stealing,
   together,
   turns,
 } from './programs.js';
+import { OUST_STAY_MS } from '../../../lib/coordinator/ousting.js';
 import { SHARED_SCENARIOS } from './shared-worlds.js';
 
 /** What those who live do when nothing is wrong any more. */
@@ -159,6 +161,22 @@ const SCENARIOS: readonly Scenario[] = [
     programs: [together(QUEUED), turns(QUEUED, 1)],
     faults: [...USUAL, 'unplug'],
     prepare: diverge,
+  },
+  {
+    name: 'steal',
+    masters: [1, 2, 3],
+    about: 'one extends its lease, and the other takes it away, and that of the next call',
+    programs: [extending, stealing({})],
+    faults: USUAL,
+    longestTtlMs: TTL_MS + OUST_STAY_MS,
+  },
+  {
+    name: 'steal-pass',
+    masters: [2, 3],
+    about: 'the same from a holder that is told by a push, before those that wait',
+    programs: [again, stealing({ passWaiters: true })],
+    faults: [...USUAL, 'unplug'],
+    longestTtlMs: TTL_MS + OUST_STAY_MS,
   },
   {
     name: 'fence',
