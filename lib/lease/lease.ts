@@ -213,12 +213,11 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     error: RedlockError | undefined,
     startedAtMs: number,
   ): RedlockError | undefined {
-    if (error?.code === 'LOCK_LOST') {
-      this.lose(error);
-      const isTaken = end.kind === 'failed' && isTakenAway(end.round);
-      if (isTaken && !this.#grant.isLent)
-        this.#parts.coordinator.admit(this.#grant, this.#nodeTimeoutNowMs());
-    } else if (error !== undefined) this.takeCare().failed(error);
+    const isOver = this.isHeld && !this.#grant.isLent; // else somebody else may go on with it
+    if (error?.code === 'LOCK_LOST') this.lose(error);
+    else if (error !== undefined) this.takeCare().failed(error);
+    if (isOver && this.isLost && end.kind === 'failed' && isTakenAway(end.round))
+      this.#parts.coordinator.admit(this.#grant, this.#nodeTimeoutNowMs());
     if (end.kind !== 'extended') this.checkValidity(this.#parts.clock.inTurn() + LOSS_MARGIN_MS);
     const ended = this.endError;
     if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;

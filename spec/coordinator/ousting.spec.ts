@@ -1,5 +1,6 @@
 /** Locks that are taken away: the holder is told, stops, and the next one has a higher fencing token. */
 import { expect } from 'chai';
+import type { Lease as OwnLease } from '../../lib/lease/lease.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { RedlockError } from '../../lib/runtime/errors.js';
 import { LONG } from '../support/contended.js';
@@ -165,6 +166,41 @@ describe('a lock that is stolen', () => {
     expect(await redlock.tryAcquire('r')).to.equal(null); // its vote still counts
     await time.advance(TTL_MS);
     await (await redlock.acquire('r')).release();
+  });
+
+  it('a holder whose quorum is not seen in full, since a master is silent, is told as well', async () => {
+    const { holder, masters, redlock, time } = await handedOver();
+    masters[1]!.manner = 'lose-request';
+    masters[2]!.delete('r');
+    const steal = redlock.steal('r');
+    await time.advance(TTL_MS / 10);
+    expect(holder.status).to.equal('lost');
+    await (await steal).release();
+  });
+
+  it('fails on all but one of the two masters that the holder counts: that vote stays taken while it is valid', async () => {
+    const { holder, masters, other, redlock, time } = await held();
+    masters[2]!.delete('r');
+    for (const master of masters.slice(1)) master.manner = 'lose-request';
+    const failed = rejection(redlock.steal('r', { waitMs: 0 }));
+    await time.advance(1_000);
+    expect((await failed).code).to.equal('NO_QUORUM');
+    for (const master of masters.slice(1)) master.thaw();
+    await time.advance(1_000);
+    expect(holder.status).to.equal('held');
+    expect(await other('next').redlock.tryAcquire('r')).to.equal(null);
+  });
+
+  it('a lease that another process may go on with: nobody says that it is over, and its votes are waited for', async () => {
+    const { holder, redlock, time } = await handedOver();
+    (holder as OwnLease).lend();
+    let lease: Lease | undefined;
+    void redlock.steal('r').then((one) => (lease = one));
+    await time.advance(TTL_MS - 1_000);
+    expect([holder.status, lease]).to.deep.equal(['lost', undefined]);
+    await time.advance(2_000);
+    expect(lease?.status).to.equal('held');
+    await lease?.release();
   });
 
   it('without a quorum for a while: it tries again within its wait', async () => {

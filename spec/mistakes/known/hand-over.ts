@@ -91,7 +91,7 @@ export const HAND_OFF: readonly Mistake[] = [
   {
     name: 'hand-over: the late push of a held token is declined',
     why: 'it tells of the vote that the lease counts',
-    patches: [{ in: 'Subscriptions.#onPush', find: "'given' && !this.#mayKeep(push)", replace: "'given'" }],
+    patches: [{ in: 'Subscriptions.#onGivenLate', find: '!this.#held.has(token)', replace: 'true' }],
     noticedBy: { breaks: ['votes', 'exclusion'], seeds: { options: { clients: 4, latePushes: true } } },
   },
   {
@@ -142,9 +142,25 @@ export const HAND_OFF: readonly Mistake[] = [
   {
     name: 'direct: a late vote for other permits stays',
     patches: [
-      { in: 'Subscriptions.#mayKeep', find: 'claimed.slots === (slots ?? claimed.slots)', replace: 'true' },
+      {
+        in: 'Subscriptions.#onGivenLate',
+        find: 'won !== undefined && claimed?.slots !== won.slots',
+        replace: 'false',
+      },
     ],
     noticedBy: { specs: ['spec/queue/subscriptions.spec.ts'] },
+  },
+  {
+    name: 'direct: a vote for other permits that was there before stays',
+    why: 'others may need them, until the next extension',
+    patches: [
+      {
+        in: 'QueueWait.#win',
+        find: "if (state === 'mine' && vote?.slots !== won.slots) this.#align(node, won);",
+        replace: '',
+      },
+    ],
+    noticedBy: { breaks: ['permits'], seeds: { from: 37, options: { steals: false, sharedLocks: true } } },
   },
   {
     name: 'direct: a vote about another resource counts',
@@ -165,7 +181,7 @@ export const HAND_OFF: readonly Mistake[] = [
   },
   {
     name: 'direct: a vote that has won is declined',
-    patches: [{ in: 'Subscriptions.#onPush', find: "'given' && !this.#mayKeep(push)", replace: "'given'" }],
+    patches: [{ in: 'Subscriptions.#onGivenLate', find: '!this.#held.has(token)', replace: 'true' }],
     noticedBy: { specs: ['spec/queue/subscriptions.spec.ts'] },
   },
   {

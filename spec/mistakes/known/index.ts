@@ -17,6 +17,7 @@ import { ROUND_TRIPS } from './round-trips.js';
 import { SCRIPTS } from './scripts.js';
 import { SHARED_LINES } from './shared-queues.js';
 import { SHARED_LOCKS } from './shared-locks.js';
+import { STEALING } from './stealing.js';
 import { TAKEN } from './taken.js';
 import { TIMESTAMPS } from './timestamps.js';
 import { VOTES } from './votes.js';
@@ -41,6 +42,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...SCRIPTS,
   ...SHARED_LINES,
   ...SHARED_LOCKS,
+  ...STEALING,
   ...TAKEN,
   ...TIMESTAMPS,
   ...VOTES,

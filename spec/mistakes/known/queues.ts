@@ -173,8 +173,8 @@ export const LINES: readonly Mistake[] = [
     patches: [
       {
         in: 'Subscriptions.#onPush',
-        find: "if (push.kind === 'given' && !this.#mayKeep(push)) this.#decline(connection, push)",
-        replace: 'void this.#decline',
+        find: "if (push.kind === 'given') this.#onGivenLate(connection, push);",
+        replace: 'void this.#onGivenLate;',
       },
       {
         in: 'Acquisition.#longestLifeMs',

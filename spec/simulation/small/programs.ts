@@ -210,6 +210,14 @@ export function sharedTurn(...locks: readonly SharedLock[]): Program {
   };
 }
 
+/** Takes it away from its readers and its writer. */
+export const stealingToWrite: Program = async (hands) => {
+  await hands.pass(HOLD_MS / 2);
+  const lease = await hands.acquireShared(SHARED.stealing, STEALING);
+  await hands.pass(HOLD_MS);
+  await hands.release(lease);
+};
+
 /** Writes, and goes on as a reader. */
 export function downgrading(writing: SharedLock): Program {
   return async (hands) => {
@@ -237,6 +245,11 @@ export const SHARED = {
     resource: RESOURCE,
     permits: 0,
     acquire: (redlock, options) => redlock.readWriteLock(RESOURCE).write.acquire(options),
+  },
+  stealing: {
+    resource: RESOURCE,
+    permits: 0,
+    acquire: (redlock, options) => redlock.readWriteLock(RESOURCE).steal(options),
   },
 } as const satisfies Readonly<Record<string, SharedLock | number>>;
 

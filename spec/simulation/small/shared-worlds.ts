@@ -1,6 +1,7 @@
 /** The small worlds of locks that several may hold: each pair of kinds in line together. */
-import { downgrading, SHARED, sharedTurn } from './programs.js';
-import type { FaultName } from './deviations.js';
+import { OUST_STAY_MS } from '../../../lib/coordinator/ousting.js';
+import { downgrading, SHARED, sharedTurn, stealingToWrite } from './programs.js';
+import { type FaultName, TTL_MS } from './deviations.js';
 import type { Scenario } from './worlds.js';
 
 const USUAL: readonly FaultName[] = ['cut', 'torn', 'kill', 'stop', 'pause', 'crash', 'unplug'];
@@ -49,6 +50,15 @@ export const SHARED_SCENARIOS: readonly Scenario[] = [
     about: 'one wants to write and two to read, all at once: three releases may cross',
     programs: [sharedTurn(SHARED.writing), sharedTurn(SHARED.reading), sharedTurn(SHARED.reading)],
     faults: FEW,
+    acquire: ({ redlock }, options) => SHARED.writing.acquire(redlock, options),
+  },
+  {
+    name: 'steal-write',
+    masters: [2, 3],
+    about: 'two read, and a third takes the lock away from them',
+    programs: [sharedTurn(SHARED.reading), sharedTurn(SHARED.reading), stealingToWrite],
+    faults: FEW,
+    longestTtlMs: TTL_MS + OUST_STAY_MS,
     acquire: ({ redlock }, options) => SHARED.writing.acquire(redlock, options),
   },
   {
