@@ -153,7 +153,7 @@ export class LeaseSource implements Coordination {
     kind: Kind,
     call: CallTerms,
     signal: AbortSignal | undefined,
-    how: Pick<OustTerms, 'graceMs' | 'isClaimed'>,
+    how: Omit<OustTerms, 'label'>,
   ): Promise<Taken> {
     const { label } = this.terms;
     const wanted = { ...how, label: this.#people?.label ?? (typeof label === 'string' ? label : '') };

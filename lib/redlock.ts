@@ -64,6 +64,7 @@ import {
   resolveReady,
 } from './input/lifecycle-options.js';
 import { resolveSteal, type StealOptions } from './input/steal-options.js';
+import type { Coordination } from './lease/coordination.js';
 import { steal } from './lease/stealing.js';
 import type { InstanceTerms } from './protocol/terms.js';
 import { MUTEX } from './protocol/scope.js';
@@ -92,6 +93,9 @@ interface Followed {
 /** The routine that `redlock.using` runs while the lock is held. */
 export type Routine<T> = (lease: Lease) => Promise<T> | T;
 
+/** What an instance is built on, for what belongs to the library and is no method of it. */
+export let sourceOf: (redlock: Redlock) => Coordination;
+
 /**
  * Locks by quorum over N independent Redis masters; one master is the case N = 1.
  *
@@ -114,6 +118,10 @@ export class Redlock extends Emitter<RedlockEvents> {
   readonly #coordinator: Coordinator;
   readonly #guard: RestartGuard;
   readonly #keys: ResourceKeys;
+  static {
+    sourceOf = (redlock) => redlock.#source;
+  }
+
   readonly #source: LeaseSource;
   readonly #environment: Environment;
   readonly #reentrance: Reentrance;

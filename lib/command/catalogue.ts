@@ -125,10 +125,15 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: 'NAME',
     summary: 'take a lock away from its holder',
     details: [
-      'Takes the lock NAME from its holder, and hands it over to the first waiter. The holder may go on working until its next renewal fails, which does not take the lock back. Only fencing tokens keep its late writes out. Asks first, unless --force is given.',
+      'Takes the lock NAME from its holder, and hands it over to the first waiter. The holder is told first. One that waited for the lock stops at once and says so; another one learns of it at its next renewal. Until then, or for the time of --grace, the lock stays taken. What the holder has begun may go on after that: only fencing tokens keep its late writes out. Permits of a semaphore are taken at once. Asks first, unless --force is given.',
     ],
     flags: [
       { name: 'force', text: 'do not ask' },
+      {
+        name: 'grace',
+        value: 'TIME',
+        text: 'how long a holder that does not answer keeps the lock (while its lease is valid); 0s: not at all',
+      },
       {
         name: 'for',
         value: 'TIME',

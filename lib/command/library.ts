@@ -15,7 +15,7 @@ export { describeHolder } from '../runtime/instance-info.js';
 export { isOurs, publicPart, SystemRandom } from '../runtime/random.js';
 export { ask, namesOn } from '../upkeep/masters-data.js';
 export { look, see } from '../upkeep/sight.js';
-export { forbid, keepAll, releaseAll, takeable } from '../upkeep/freeing.js';
+export { forbid, releaseAll, takeable, tellAndFree } from '../upkeep/freeing.js';
 
 /** `quorate dashboard` alone loads it. */
 export const loadDashboard = (): Promise<typeof Dashboard> => import('../dashboard/index.js');

@@ -50,8 +50,10 @@ const MOST_MS = 2 ** 52;
 export interface OustTerms {
   /** For how long a holder that does not answer keeps the lock, in ms; no longer than its votes live. */
   readonly graceMs: number;
-  /** Whether the votes are for a claim that comes before those of others. */
+  /** Whether the votes are for a claim that comes before those of others: they stay for a while after any grace. */
   readonly isClaimed: boolean;
+  /** That while, in ms, where it is kept from everybody: also if nobody holds it. @default OUST_STAY_MS */
+  readonly stayMs?: number;
   /** What the holder is told of who takes it. */
   readonly label: string;
 }
@@ -149,7 +151,7 @@ export class Ousting implements Recipient {
       throw new RedlockError('LOCK_TAKEN', text, this.#context);
     }
     const holders = tokens.filter((token) => token !== this.#token);
-    if (tokens.length === 0) return undefined;
+    if (tokens.length === 0 && this.#wanted.stayMs === undefined) return undefined;
     const quorum = quorumOf(nodes.length);
     if (subscriptions.canReach(quorum))
       await this.#wait(this.#nodeTimeoutMs, () => subscriptions.isOpenAt(quorum));
@@ -206,7 +208,7 @@ export class Ousting implements Recipient {
     for (const token of tokens) if (!this.#stopped.has(token)) this.#waitedFor.add(token);
     const graceMs = Math.min(this.#wanted.graceMs, MOST_MS);
     if (scope.taken !== undefined) void this.#ask(taking(scope.taken, tokens, LATE_MS + ttlMs));
-    const request = ousting(scope, this.#token, { ...this.#wanted, tokens, graceMs, stayMs: OUST_STAY_MS });
+    const request = ousting(scope, this.#token, { stayMs: OUST_STAY_MS, ...this.#wanted, tokens, graceMs });
     const answers = await this.#ask(request);
     const failed = failureIn(answers.map((answer) => outcomeOf(answer, (reply) => request.read(reply))));
     if (failed !== undefined) return failed;

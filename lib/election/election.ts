@@ -7,7 +7,7 @@ import type { Coordination } from '../lease/coordination.js';
 import { NO_OPTIONS } from '../input/options.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 import type { Notes } from '../lease/notes.js';
-import { depose } from '../lease/stealing.js';
+import { free } from '../lease/stealing.js';
 import { MUTEX } from '../protocol/scope.js';
 import { Outages } from '../lease/outages.js';
 import { Lead, type OnOutage } from './lead.js';
@@ -72,7 +72,7 @@ class Election extends Emitter<ElectionEvents> implements PublicElection {
 
   async depose(options: DeposeOptions = NO_OPTIONS): Promise<boolean> {
     const graceMs = resolveDepose(options);
-    return depose(this.#coordination, this.name, this.#terms, options.signal, graceMs);
+    return free(this.#coordination, [this.name, MUTEX], this.#terms, options.signal, { graceMs });
   }
 
   observe(options: ObserveOptions = NO_OPTIONS): AsyncIterableIterator<Leader | null> {

@@ -64,7 +64,7 @@ export interface Coordination extends InstanceParts {
     kind: Kind,
     call: CallTerms,
     signal: AbortSignal | undefined,
-    how: Pick<OustTerms, 'graceMs' | 'isClaimed'>,
+    how: Omit<OustTerms, 'label'>,
   ): Promise<Taken>;
   inspect(name: string): Promise<Inspection>;
   inspectShared(name: string): Promise<SharedInspection>;

@@ -30,16 +30,24 @@ export async function stealToWrite(
   return coordination.acquireToWrite(name, rest, signal, { taken });
 }
 
-/** Takes an exclusive lock away, for those that wait. @returns whether anybody held it */
-export async function depose(
+/** For whom a lock is taken away, and how. */
+export interface Freeing {
+  readonly graceMs: number;
+  /** For how long it is kept from everybody after that, in ms. @default 0: it is given to those that wait */
+  readonly keepMs?: number | undefined;
+}
+
+/** Takes a lock away from its holders, for those that wait or from everybody. @returns whether anybody held it */
+export async function free(
   coordination: Coordination,
-  name: string,
+  [name, kind]: readonly [string, Kind],
   call: CallTerms,
   signal: AbortSignal | undefined,
-  graceMs: number,
+  { graceMs, keepMs = 0 }: Freeing,
 ): Promise<boolean> {
-  const { votes } = await coordination.oust(name, MUTEX, call, signal, { graceMs, isClaimed: false });
-  if (votes !== undefined) await giveBack(coordination, votes, call);
+  const how = keepMs > 0 ? { graceMs, isClaimed: true, stayMs: keepMs } : { graceMs, isClaimed: false };
+  const { votes } = await coordination.oust(name, kind, call, signal, how);
+  if (votes !== undefined && keepMs === 0) await giveBack(coordination, votes, call);
   return votes !== undefined;
 }
 

@@ -1,8 +1,11 @@
 /** Takes a lock away from its holder, on all masters that answer. */
 import { quorumOf } from '../protocol/quorum.js';
 import type { Transport } from '../redis/transport.js';
-import { isOurs, SystemRandom } from '../runtime/random.js';
-import { type Holders, holdersOn, keepOn, releaseOn, takeAway } from './masters-data.js';
+import { type Freeing, free } from '../lease/stealing.js';
+import { MUTEX, WRITE } from '../protocol/scope.js';
+import { type Redlock, sourceOf } from '../redlock.js';
+import { isOurs } from '../runtime/random.js';
+import { type Holders, holdersOn, releaseOn, takeAway } from './masters-data.js';
 import type { Operated } from './sight.js';
 
 /** One master that answers. */
@@ -80,12 +83,19 @@ export async function releaseAll({ key, taken }: Taking): Promise<void> {
   await all(taken.map(({ transport, holders }) => releaseOn(transport, key, holders)));
 }
 
-/** Under a token that nobody has. @returns on how many masters */
-export async function keepAll({ key, seen, taken }: Taking, forMs: number): Promise<number> {
-  const token = new SystemRandom().token();
-  const holders = [...new Set(taken.flatMap((one) => one.holders.tokens))];
-  const kept = await all(seen.map(({ transport }) => keepOn(transport, key, { token, forMs, holders })));
-  return kept.filter(Boolean).length;
+/** How a holder is told. */
+export interface Telling extends Freeing {
+  readonly isShared: boolean;
+}
+
+/**
+ * Tells its holder, and frees an exclusive or a read-write lock when that has stopped, or had its time. @returns whether anybody
+ * held it
+ * @throws RedlockError as `Redlock.steal` does
+ */
+export function tellAndFree(redlock: Redlock, name: string, { isShared, ...how }: Telling): Promise<boolean> {
+  const source = sourceOf(redlock);
+  return free(source, [name, isShared ? WRITE : MUTEX], source.terms, undefined, how);
 }
 
 /** @throws Error the first that failed, when all have ended */

@@ -10,7 +10,7 @@ import { MUTEX, NO_MARKER, READ, SettledScope } from '../protocol/scope.js';
 import { Silence, toError } from '../redis/server-errors.js';
 import type { Command, Transport } from '../redis/transport.js';
 import { SystemTimers } from '../runtime/clock.js';
-import { RESERVED_MARK, tokenIn } from '../runtime/random.js';
+import { tokenIn } from '../runtime/random.js';
 
 /** How long a master may take for an answer. */
 const ANSWER_MS = 2_000;
@@ -124,33 +124,6 @@ export async function takeAway(
 ): Promise<void> {
   if (tokens.length > 0) await ask(transport, taking(takenKey(keyPrefix), tokens, lifeMs).whole());
 }
-
-/** Puts an own token in place of the holders'. @returns whether it has the vote now @throws Error */
-export async function keepOn(
-  transport: Transport,
-  key: string,
-  {
-    token,
-    forMs,
-    holders,
-  }: { readonly token: string; readonly forMs: number; readonly holders: readonly string[] },
-): Promise<boolean> {
-  const args = [KEEPING, '1', key, token, String(forMs), ...holders];
-  return (await ask(transport, { name: 'eval', args })) === 1;
-}
-
-/**
- * Keeps an exclusive lock from everybody, its waiters too.
- * KEYS 1 resource · ARGV 1 own token, 2 for how long in ms, then the holders' tokens → 1 done · 0 somebody else holds it
- */
-const KEEPING = `local owner = redis.pcall('GET', KEYS[1])
-local isTaken = owner == false
-for i = 3, #ARGV do
-  if owner == ARGV[i] or owner == ARGV[i] .. '${RESERVED_MARK}' then isTaken = true end
-end
-if not isTaken then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1`;
 
 /** Takes the lock away from them, and hands it over to the first who waits. @throws Error */
 export async function releaseOn(

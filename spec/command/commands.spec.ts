@@ -204,12 +204,28 @@ describe(`the command: N=${NODES}, real masters`, function () {
       const other = Redlock.connect(masters.urls, PATIENT);
       const next = other.acquire('u');
       await eventually(async () => (await redlock.inspect('u')).waiting === 1);
-      const { code, out } = await quorate(['unlock', '--force', 'u'], { env });
+      const { code, out } = await quorate(['unlock', '--force', '--grace', '0s', 'u'], { env });
       expect(code).to.equal(0);
       expect(out).to.match(/^u was released on [23] masters.*; its holder may still be working\n$/); // all that were quick
       const second = await next;
       expect(second.fence).to.be.greaterThan(lease.fence ?? Infinity);
       await second.release();
+      await other.close();
+    });
+
+    it('a holder that waited for it is told, its signal aborts with who took it, and it is free at once', async () => {
+      const first = await redlock.acquire('u');
+      const other = Redlock.connect(masters.urls, PATIENT);
+      const waits = other.acquire('u');
+      await eventually(async () => (await redlock.inspect('u')).waiting === 1);
+      await first.release();
+      const { signal } = await waits;
+      const { code, out } = await quorate(['unlock', '--force', 'u'], { env });
+      expect([code, out].join()).to.match(/^0,u was released on [23] masters; its holder has stopped\n$/);
+      await eventually(() => signal.aborted);
+      const reason = signal.reason as RedlockError; // as a loss gives it
+      expect([reason.code, typeof reason.stolenBy]).to.deep.equal(['LOCK_LOST', 'string']);
+      await (await redlock.acquire('u', { waitMs: 0 })).release();
       await other.close();
     });
 
@@ -225,7 +241,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       it(`${title} of a holder that is alive: it learns by its next extension that it was taken away, and the name stays free`, async () => {
         const lease = await acquire();
         const lost = once(lease.signal, 'abort');
-        expect((await quorate(['unlock', '--force', 'u'], { env })).code).to.equal(0);
+        expect((await quorate(['unlock', '--force', '--grace', '0s', 'u'], { env })).code).to.equal(0);
         expect((await rejection(lease.extend())).code).to.equal('LOCK_LOST');
         await lost;
         const reason = lease.signal.reason as RedlockError; // as a loss gives it
@@ -247,10 +263,11 @@ describe(`the command: N=${NODES}, real masters`, function () {
         const next = other.acquire('u').finally(() => void other.close({ releaseHeld: true }));
         await eventually(async () => (await redlock.inspect('u')).waiting === 1);
         const begun = performance.now();
-        expect(await json('unlock', '--force', '--for', '3s', 'u')).to.deep.equal({
+        expect(await json('unlock', '--force', '--grace', '0s', '--for', '3s', 'u')).to.deep.equal({
           resource: 'u',
           released: NODES,
           silent: 0,
+          isStopped: false,
           keptForMs: 3_000,
         });
         await rejection(lease.extend());
@@ -262,17 +279,23 @@ describe(`the command: N=${NODES}, real masters`, function () {
     );
 
     further('--for of a name that nobody holds keeps it, too; --force ends that', async () => {
-      const { code, out } = await quorate(['unlock', '--force', '--for', '10m', 'u'], { env });
+      const { code, out } = await quorate(['unlock', '--force', '--grace', '0s', '--for', '10m', 'u'], {
+        env,
+      });
       expect([code, out]).to.deep.equal([0, 'u was taken on 0 masters, and nobody can lock it for 10 min\n']);
       expect(await redlock.tryAcquire('u')).to.equal(null);
-      expect((await quorate(['unlock', '--force', 'u'], { env })).code).to.equal(0);
+      expect((await quorate(['unlock', '--force', '--grace', '0s', 'u'], { env })).code).to.equal(0);
       await (await redlock.acquire('u')).release();
     });
 
     further('--for is for exclusive locks (65), and longer than nothing (64)', async () => {
       const lease = await redlock.readWriteLock('u').read.acquire();
-      expect((await quorate(['unlock', '--force', '--for', '1m', 'u'], { env })).code).to.equal(65);
-      expect((await quorate(['unlock', '--force', '--for', '0s', 'u'], { env })).code).to.equal(64);
+      expect(
+        (await quorate(['unlock', '--force', '--grace', '0s', '--for', '1m', 'u'], { env })).code,
+      ).to.equal(65);
+      expect(
+        (await quorate(['unlock', '--force', '--grace', '0s', '--for', '0s', 'u'], { env })).code,
+      ).to.equal(64);
       lease.assertHeld();
       await lease.release();
     });
@@ -281,13 +304,19 @@ describe(`the command: N=${NODES}, real masters`, function () {
       await redlock.acquire('u');
       const others = `mxCWo5jp:${'x'.repeat(24)}+`;
       await hands[2]?.set('u', others, 'PX', PATIENT.ttlMs);
-      expect(await json('unlock', '--force', 'u')).to.deep.equal({ resource: 'u', released: 2, silent: 0 });
+      expect(await json('unlock', '--force', '--grace', '0s', 'u')).to.deep.equal({
+        ...{ resource: 'u', released: 2, silent: 0, isStopped: false },
+      });
       expect(await Promise.all(hands.map((hand) => hand.get('u')))).to.deep.equal([null, null, others]);
     });
 
     further('nobody has a quorum: all votes are taken', async () => {
       await hands[2]?.set('u', `mxCWo5jp:${'x'.repeat(24)}`, 'PX', PATIENT.ttlMs);
-      expect(await json('unlock', '--force', 'u')).to.deep.equal({ resource: 'u', released: 1, silent: 0 });
+      expect(await json('unlock', '--force', '--grace', '0s', 'u')).to.deep.equal({
+        resource: 'u',
+        released: 1,
+        silent: 0,
+      });
       expect(await hands[2]?.exists('u')).to.equal(0);
     });
 
@@ -295,14 +324,14 @@ describe(`the command: N=${NODES}, real masters`, function () {
       const semaphore = redlock.semaphore('s', 3);
       await semaphore.acquire();
       await semaphore.acquire({ permits: 2 });
-      expect((await quorate(['unlock', '--force', 's'], { env })).code).to.equal(0);
+      expect((await quorate(['unlock', '--force', '--grace', '0s', 's'], { env })).code).to.equal(0);
       expect((await semaphore.inspect()).state).to.equal('free');
     });
 
     further('asks on a terminal, says what it breaks, and leaves it without a yes', async function () {
       needs(this, 'script');
       await redlock.acquire('u');
-      const command = `${process.execPath} ${program()} unlock u`;
+      const command = `${process.execPath} ${program()} unlock --grace 0s u`;
       const answer = async (text: string): Promise<{ code: number | null; out: string }> => {
         const child = spawn('script', ['-qec', command, '/dev/null'], {
           env: { ...process.env, ...env },
@@ -317,7 +346,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       };
       const no = await answer('');
       expect(no.code).to.equal(1);
-      expect(no.out).to.match(/may go on working beside the next one until its next renewal fails/);
+      expect(no.out).to.match(/may go on beside the next one, until it stops/);
       expect((await redlock.inspect('u')).state).to.equal('held');
       expect((await answer('y')).code).to.equal(0);
       expect((await redlock.inspect('u')).state).to.equal('free');
@@ -333,23 +362,25 @@ describe(`the command: N=${NODES}, real masters`, function () {
 
     it('data is never deleted, and what another library may have written only with --force', async () => {
       for (const hand of hands) await hand.set('data', 'text');
-      expect((await quorate(['unlock', '--force', 'data'], { env })).code).to.equal(65);
+      expect((await quorate(['unlock', '--force', '--grace', '0s', 'data'], { env })).code).to.equal(65);
       expect(await hands[0]?.get('data')).to.equal('text');
       for (const hand of hands) await hand.lpush('list', 'text');
-      expect((await quorate(['unlock', '--force', 'list'], { env })).out).to.equal('nobody holds list\n');
+      expect((await quorate(['unlock', '--force', '--grace', '0s', 'list'], { env })).out).to.equal(
+        'nobody holds list\n',
+      );
       expect(await hands[0]?.lrange('list', 0, 0)).to.deep.equal(['text']);
       for (const hand of hands) await hand.set('foreign', 'token', 'PX', PATIENT.ttlMs);
-      expect((await quorate(['unlock', '--force', 'foreign'], { env })).code).to.equal(0);
+      expect((await quorate(['unlock', '--force', '--grace', '0s', 'foreign'], { env })).code).to.equal(0);
       expect(await hands[0]?.exists('foreign')).to.equal(0);
     });
 
     it('nobody holds it: says so. No quorum answers: 69, and nothing is changed', async () => {
-      expect(await json('unlock', '--force', 'u')).to.deep.equal({
+      expect(await json('unlock', '--force', '--grace', '0s', 'u')).to.deep.equal({
         resource: 'u',
         released: 0,
         silent: 0,
       });
-      expect((await quorate(['unlock', '--force', 'u'], NOBODY)).code).to.equal(69);
+      expect((await quorate(['unlock', '--force', '--grace', '0s', 'u'], NOBODY)).code).to.equal(69);
     });
   });
 

@@ -65,7 +65,7 @@ describe(`the command: elections and schedules, N=${NODES}, real masters`, funct
       first.process.kill('SIGKILL');
       const [pid = 0] = numbersIn(first, 'pid');
       await eventually(() => !isAlive(pid));
-      await quorate(['unlock', '--force', 'boss'], { env }); // as its ttl would
+      await quorate(['unlock', '--force', '--grace', '0s', 'boss'], { env }); // as its ttl would
       await second.says('pid');
       expect(numbersIn(second, 'fence')[0]).to.be.greaterThan(numbersIn(first, 'fence')[0] ?? Infinity);
       expect((await redlock.election('boss').leader())?.value).to.equal('second');
@@ -81,7 +81,7 @@ describe(`the command: elections and schedules, N=${NODES}, real masters`, funct
         await one.says('pid');
         const next = redlock.acquire('boss');
         await eventually(async () => (await waiting('boss')) === 1);
-        const { code, complaints } = await quorate(['unlock', '--force', 'boss'], { env });
+        const { code, complaints } = await quorate(['unlock', '--force', '--grace', '0s', 'boss'], { env });
         expect(code, complaints).to.equal(0);
         const lease = await next;
         await eventually(() => one.complaints.includes('campaigning again'));
@@ -145,7 +145,7 @@ describe(`the command: elections and schedules, N=${NODES}, real masters`, funct
       await eventually(() => ticks().length >= 3);
       all[0]?.process.kill('SIGKILL');
       await all[0]?.ends();
-      await quorate(['unlock', '--force', 'tick'], { env }); // as its ttl would, if it was in the middle of a run
+      await quorate(['unlock', '--force', '--grace', '0s', 'tick'], { env }); // as its ttl would, if it was in the middle of a run
       const seen = ticks().length;
       await eventually(() => ticks().length >= seen + 4);
       for (const one of all.slice(1)) one.process.kill('SIGTERM');

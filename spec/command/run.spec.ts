@@ -241,7 +241,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
 
   it('the lock is taken away: a command that does not obey TERM is killed, and 70', async () => {
     const { one, pid } = await startStubborn('--ttl', '3s', '--kill-after', '300ms', 'lost');
-    await quorate(['unlock', '--force', 'lost'], { env });
+    await quorate(['unlock', '--force', '--grace', '0s', 'lost'], { env });
     const other = await redlock.acquire('lost');
     expect(await one.ends()).to.equal(70);
     expect(isAlive(pid)).to.equal(false);
