@@ -80,6 +80,7 @@ export type {
   AcquiredEvent,
   ClosedEvent,
   ContendedEvent,
+  DeadlockEvent,
   LockKind,
   LostEvent,
   NodeDownEvent,
@@ -94,6 +95,7 @@ export type {
 export type { AcquireMessage, ExtendMessage, LeadMessage, ReleaseMessage } from './telemetry/channels.js';
 export type { Listenable, Listener } from './runtime/listenable.js';
 export type { Master } from './redis/masters.js';
+export type { DeadlockStep } from './runtime/deadlock.js';
 export type { HeldBy, InstanceInfo, Waiter } from './runtime/instance-info.js';
 export type { ClientName } from './redis/loading.js';
 export type { ConnectOptions } from './connect-options.js';

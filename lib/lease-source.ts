@@ -11,6 +11,7 @@ import type { Grant } from './quorum/grant.js';
 import { HeldLeases } from './lease/held-leases.js';
 import type { Coordination, NoteKind, AcquireExtras } from './lease/coordination.js';
 import { type Inspection, readInspection, tokensIn } from './lease/inspection.js';
+import type { NestedCall } from './lease/deadlock/nested-call.js';
 import { Notes } from './lease/notes.js';
 import { People } from './lease/people.js';
 import { readShared, type SharedInspection, sharedTokensIn } from './lease/shared-inspection.js';
@@ -132,17 +133,19 @@ export class LeaseSource implements Coordination {
   ): Promise<Lease> {
     const cancellation = this.begin(signal);
     this.#people?.used();
+    const nested = this.#nested(names, kind, call, extras);
     try {
       const { hearsAcquisitions } = this.telemetry;
       const grant = await (hearsAcquisitions
-        ? this.#grantHeard(names, kind, call, cancellation, extras)
+        ? this.#grantHeard(names, kind, call, cancellation, extras, nested)
         : this.#grant(this.#terms(names, kind, call, extras.observer), cancellation, extras));
       return this.#lease(grant, names, call);
     } catch (error) {
       if (RedlockError.is(error)) this.telemetry.counts.notGranted(error.code);
-      const naming = this.#naming(error, names, kind, call, extras);
+      const naming = this.#naming(error, names, kind, call, extras, nested);
       throw naming === undefined ? error : await naming;
     } finally {
+      if (nested !== undefined) this.#people?.deadlocks.end(nested);
       this.end(cancellation);
     }
   }
@@ -222,11 +225,12 @@ export class LeaseSource implements Coordination {
     call: CallTerms,
     cancellation: Cancellation,
     extras: Extras,
+    nested: NestedCall | undefined,
   ): Promise<Grant> {
     const { by, ttlMs, waitMs } = call;
     const facts = { resources, kind, by, ttlMs, waitMs };
     const naming = (error: unknown): Promise<RedlockError> | undefined =>
-      this.#naming(error, resources, kind, call, extras);
+      this.#naming(error, resources, kind, call, extras, nested);
     return this.telemetry.acquire(facts, naming, (heard) => {
       const observer = extras.observer === undefined ? heard : new BothObservers(heard, extras.observer);
       return this.#grant(this.#terms(resources, kind, call, observer), cancellation, extras);
@@ -243,11 +247,23 @@ export class LeaseSource implements Coordination {
     kind: Kind,
     { by }: CallTerms,
     { anonymous, observer }: Extras,
+    nested: NestedCall | undefined,
   ): Promise<RedlockError> | undefined {
     if (!RedlockError.is(error) || error.code !== 'LOCK_TAKEN' || error.heldBy !== undefined)
       return undefined;
     const isUnread = anonymous === true || by === 'tryAcquire' || observer !== undefined;
-    return isUnread || this.#isClosing ? undefined : this.#people?.named(error, names, kind);
+    return isUnread || this.#isClosing ? undefined : this.#people?.named(error, names, kind, nested);
+  }
+
+  /** A call that may wait, and that was made while something was held; undefined for any other. */
+  #nested(
+    names: readonly string[],
+    kind: Kind,
+    { by, waitMs }: CallTerms,
+    extras: Extras,
+  ): NestedCall | undefined {
+    if (waitMs === 0 || extras.observer !== undefined || extras.adopted !== undefined) return undefined;
+    return this.#people?.deadlocks.begin({ resources: names, kind, by });
   }
 
   /** The lease on a grant. @throws RedlockError `CLOSED` */

@@ -10,16 +10,20 @@ import type { AnyLease, Lease } from './public.js';
 import { NO_OPTIONS, type ReleaseOptions, type UsingEnd } from '../input/options.js';
 import { type ResolvedClose } from '../input/lifecycle-options.js';
 import { type Linked, LinkedList } from '../runtime/linked-list.js';
+import { type Flow, Flows } from './deadlock/flows.js';
 import { type RoutineUnder, settled } from './routine.js';
 
 /** A routine that runs under a lease. */
-class Work implements Linked<Work> {
+class Work implements Linked<Work>, Flow {
   previous: Work | undefined;
   next: Work | undefined;
   readonly lease: Lease;
+  outer: Flow | undefined;
+  isOver = false;
 
-  constructor(lease: Lease) {
+  constructor(lease: Lease, outer: Flow | undefined) {
     this.lease = lease;
+    this.outer = outer;
   }
 }
 
@@ -28,6 +32,7 @@ const SWEPT_PER_LEASE = 2;
 const FEW_LEASES = 100;
 
 export class HeldLeases {
+  readonly flows: Flows;
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #leases = new LinkedList<OwnLease>();
@@ -37,6 +42,7 @@ export class HeldLeases {
   #onDrained: (() => void) | undefined;
 
   constructor(clock: Clock, timers: Timers) {
+    this.flows = new Flows(clock);
     this.#clock = clock;
     this.#timers = timers;
   }
@@ -89,11 +95,12 @@ export class HeldLeases {
     run: () => Promise<T> | T,
     release: ReleaseOptions = NO_OPTIONS,
   ): Promise<T> {
-    const work = new Work(lease);
+    const work = new Work(lease, this.flows.current);
     this.#work.add(work);
     try {
-      return await run();
+      return await this.flows.run(work, run);
     } finally {
+      work.isOver = true;
       await given.release(release);
       this.#work.delete(work);
       this.#proceed();

@@ -52,6 +52,19 @@ export class InstanceNames {
     await Promise.all(unknown.map((id) => this.#asked.get(id) ?? this.#ask(id, timeoutMs)));
   }
 
+  /** The record of that instance as it is now; undefined without one. */
+  async latest(id: string, timeoutMs: number): Promise<InstanceRecord | undefined> {
+    const key = clientKey(this.#keyPrefix, id);
+    const answers = await this.#coordinator.survey(textReading(key), timeoutMs, { isEnough: this.#isQuorum });
+    const records = textsIn(answers).flatMap((text) => readRecord(id, text) ?? []);
+    const latest = records.reduce<InstanceRecord | undefined>(
+      (best, one) => (best === undefined || one.beat > best.beat ? one : best),
+      undefined,
+    );
+    if (latest !== undefined) this.#remember(id, latest);
+    return latest;
+  }
+
   /** The note of that holder; undefined without one. */
   async note(key: string, holder: string, timeoutMs: number): Promise<string | undefined> {
     const text = await this.#read(noteKey(key, holder), timeoutMs);
@@ -76,15 +89,17 @@ export class InstanceNames {
   }
 
   async #read(key: string, timeoutMs: number): Promise<string | undefined> {
-    const { quorum } = this.#coordinator;
     const isEnough = (answers: readonly (SurveyAnswer | undefined)[]): boolean =>
-      textIn(answers) !== undefined || answers.filter((one) => one?.kind === 'answered').length >= quorum;
-    return textIn(await this.#coordinator.survey(textReading(key), timeoutMs, { isEnough }));
+      textsIn(answers).length > 0 || this.#isQuorum(answers);
+    return textsIn(await this.#coordinator.survey(textReading(key), timeoutMs, { isEnough }))[0];
   }
+
+  readonly #isQuorum = (answers: readonly (SurveyAnswer | undefined)[]): boolean =>
+    answers.filter((one) => one?.kind === 'answered').length >= this.#coordinator.quorum;
 }
 
-function textIn(answers: readonly (SurveyAnswer | undefined)[]): string | undefined {
-  for (const answer of answers)
-    if (answer?.kind === 'answered' && typeof answer.reply === 'string') return answer.reply;
-  return undefined;
+function textsIn(answers: readonly (SurveyAnswer | undefined)[]): readonly string[] {
+  return answers.flatMap((answer) =>
+    answer?.kind === 'answered' && typeof answer.reply === 'string' ? [answer.reply] : [],
+  );
 }

@@ -1,10 +1,12 @@
 /**
  * The record of an instance, by which others name the holder of a lock: host, process, label, and the fencing tokens of its
- * oldest leases, whose counters may be gone. One JSON text per instance and master. Other programs may write there, too: an odd
- * value is left out, and a text that is shown has passed the checks of an option.
+ * oldest leases, whose counters may be gone; and calls that have waited for long while they held something. One JSON text per
+ * instance and master. Other programs may write there, too: an odd value is left out, and a text that is shown has passed the
+ * checks of an option.
  */
 import { isCount } from '../input/given.js';
 import { isLabel } from '../input/texts.js';
+import { readWaits, shownWaits, type Waiting } from './deadlock/waiting.js';
 import type { InstanceInfo } from '../runtime/instance-info.js';
 
 /** A record as it was read. */
@@ -12,6 +14,19 @@ export interface InstanceRecord {
   readonly info: InstanceInfo;
   /** The fencing tokens of the oldest leases that it holds, by the fingerprints of their tokens. */
   readonly fences: ReadonlyMap<string, number>;
+  /** How often it had been written: whoever reads a higher one later knows that the instance was alive in between. */
+  readonly beat: number;
+  /** Its calls that wait while they hold something. */
+  readonly waits: readonly Waiting[];
+}
+
+/** What changes while an instance is in use. */
+interface RecordState {
+  /** The oldest first. */
+  readonly held: readonly HeldFence[];
+  readonly beat: number;
+  /** The oldest first. */
+  readonly waits: readonly Waiting[];
 }
 
 /** A lease that is held, as a record has it. */
@@ -24,16 +39,22 @@ export interface HeldFence {
 export const MOST_FENCES = 32;
 /** The most characters of a record that are read. */
 const MOST_LENGTH = 4_096;
+/** `,"waits":[]`. */
+const NAME_OF_WAITS = 11;
 
 const FINGERPRINT = /^[\da-f]{10}$/;
 
-/** @param held  the oldest first */
+/** Leaves out waits that would make it too long to be read. */
 export function recordText(
   { host, label, pid, startedAt, version }: InstanceInfo,
-  held: readonly HeldFence[],
+  { beat, held, waits }: RecordState,
 ): string {
   const fences = Object.fromEntries(held.slice(0, MOST_FENCES).map(({ fence, holder }) => [holder, fence]));
-  return JSON.stringify({ label, host, pid, version, startedAt, held: fences });
+  const facts = { label, host, pid, version, startedAt, held: fences, beat };
+  const text = JSON.stringify(facts);
+  if (waits.length === 0) return text;
+  const shown = shownWaits(waits, MOST_LENGTH - text.length - NAME_OF_WAITS);
+  return shown.length === 0 ? text : JSON.stringify({ ...facts, waits: shown });
 }
 
 /** @returns undefined for what is no record */
@@ -50,7 +71,12 @@ export function readRecord(id: string, text: string): InstanceRecord | undefined
     ...(isLabel(version) ? { version } : {}),
     ...(isCount(startedAt, 0) ? { startedAt } : {}),
   };
-  return { info, fences: new Map(fencesIn(found['held'])) };
+  return {
+    info,
+    fences: new Map(fencesIn(found['held'])),
+    beat: isCount(found['beat'], 0) ? found['beat'] : 0,
+    waits: readWaits(id, found['waits']),
+  };
 }
 
 function objectIn(text: string): Record<string, unknown> | undefined {

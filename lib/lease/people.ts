@@ -9,15 +9,19 @@ import type { SurveyAnswer } from '../quorum/survey.js';
 import { fingerprint } from '../redis/transport.js';
 import type { Timers } from '../runtime/clock.js';
 import { RedlockError } from '../runtime/errors.js';
+import { describeDeadlock } from '../runtime/deadlock.js';
 import { describeHolder, type HeldBy, type InstanceInfo } from '../runtime/instance-info.js';
 import { isOurs, publicPart } from '../runtime/random.js';
 import { defaultLabel, type ThisProcess } from '../runtime/this-process.js';
 import { HolderLookups } from './holder-lookups.js';
 import type { InstanceParts } from './coordination.js';
+import { CHECK_MS, Deadlocks } from './deadlock/deadlocks.js';
 import { readInspection, tokensIn } from './inspection.js';
 import { InstanceNames } from './instance-names.js';
 import { MOST_FENCES, recordText } from './instance-record.js';
+import { holdersOf } from './deadlock/lock-holders.js';
 import type { Lore, Tokens } from './lore.js';
+import type { NestedCall } from './deadlock/nested-call.js';
 import { RecordWriter } from './record-writer.js';
 import { readShared, sharedTokensIn } from './shared-inspection.js';
 
@@ -36,6 +40,7 @@ interface Setting {
 
 export class People {
   readonly lookups: HolderLookups;
+  readonly deadlocks: Deadlocks;
   readonly #parts: Parts;
   readonly #process: ThisProcess;
   readonly #label: string | false;
@@ -43,6 +48,8 @@ export class People {
   /** Undefined without a label. */
   readonly #writer: RecordWriter | undefined;
   #ownId: string | undefined;
+  /** How often the record was made. */
+  #beat = 0;
 
   constructor(parts: Parts, { isBusy, process, timers }: Setting) {
     const { clock, coordinator, terms } = parts;
@@ -55,6 +62,7 @@ export class People {
       (resource, isShared) => this.#look(resource, isShared),
       (resource) => this.#holdsItself(resource),
     );
+    this.deadlocks = this.#deadlocksBy(timers);
     if (this.#label === false) return;
     const writing = { nodes: coordinator.nodes, clock, timers };
     this.#writer = new RecordWriter(writing, {
@@ -76,6 +84,7 @@ export class People {
 
   /** @param isGone  nothing is held any more */
   close(isGone: boolean): void {
+    this.deadlocks.close();
     this.#writer?.close(isGone);
   }
 
@@ -98,16 +107,30 @@ export class People {
     };
   }
 
-  /** The same error, with the holder's name if that can be found out within the node timeout. */
-  async named(error: RedlockError, resources: readonly string[], kind: Kind): Promise<RedlockError> {
+  /**
+   * The same error, with the holder's name if that can be found out within the node timeout, and with the deadlock that its call
+   * was in.
+   */
+  async named(
+    error: RedlockError,
+    resources: readonly string[],
+    kind: Kind,
+    nested: NestedCall | undefined,
+  ): Promise<RedlockError> {
+    const deadlock = nested?.deadlock;
+    if (nested !== undefined) this.deadlocks.end(nested);
+    if (error.elapsedMs > CHECK_MS) this.#parts.held.flows.waitedInVain();
     const found = await this.lookups.find(resources, kind, this.#timeoutMs);
-    if (found === undefined) return error;
+    if (found === undefined && deadlock === undefined) return error;
     const { attempts, code, elapsedMs, tally } = error; // it has no cause
-    const shown = describeHolder(found.heldBy);
-    const what = resources.length === 1 ? 'It' : JSON.stringify(found.resource);
-    const text = shown === undefined ? error.message : `${error.message} ${what} is held by ${shown}`;
-    return new RedlockError(code, text, {
-      ...{ attempts, elapsedMs, tally, resources: error.resources, heldBy: found.heldBy },
+    const holder = found && describeHolder(found.heldBy);
+    const what = resources.length === 1 ? 'It' : JSON.stringify(found?.resource);
+    const texts = [
+      ...(holder === undefined ? [] : [`${what} is held by ${holder}.`]),
+      ...(deadlock === undefined ? [] : [describeDeadlock(deadlock)]),
+    ];
+    return new RedlockError(code, [error.message, ...texts].join(' '), {
+      ...{ attempts, elapsedMs, tally, resources: error.resources, heldBy: found?.heldBy, deadlock },
     });
   }
 
@@ -135,7 +158,24 @@ export class People {
     const fences = oldest.flatMap(({ fence, token }) =>
       fence === undefined ? [] : [{ holder: fingerprint(token), fence }],
     );
-    return recordText(this.#own, fences);
+    return recordText(this.#own, { held: fences, beat: ++this.#beat, waits: this.deadlocks.waits });
+  }
+
+  #deadlocksBy(timers: Timers): Deadlocks {
+    const { coordinator, held, telemetry, terms } = this.#parts;
+    const { keyPrefix } = terms;
+    held.flows.isAsked = () => telemetry.events.has('deadlock');
+    return new Deadlocks({
+      timers,
+      flows: held.flows,
+      own: () => this.#own,
+      publish: () => this.#writer?.renew(),
+      isOwn: (resource) => coordinator.localAt(keyPrefix + resource).turn !== undefined,
+      holders: (resource, kind) =>
+        holdersOf({ coordinator, keyPrefix, timeoutMs: this.#timeoutMs }, resource, kind),
+      record: (id) => this.#names.latest(id, this.#timeoutMs),
+      onFound: (wanted, steps) => telemetry.deadlocked(wanted, steps),
+    });
   }
 
   /** This instance, if it has the lock. */

@@ -58,6 +58,14 @@ export class RecordWriter {
     if (this.#timer === undefined && !this.#isClosed) this.#schedule();
   }
 
+  /** Writes it now. */
+  renew(): void {
+    if (this.#isClosed) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#writeAndGoOn();
+  }
+
   /** @param isGone  nothing is held any more: the record goes as well */
   close(isGone: boolean): void {
     this.#isClosed = true;
@@ -73,9 +81,13 @@ export class RecordWriter {
     const dueInMs = this.#writtenAtMs + REFRESH_MS - clock.earliest();
     this.#timer = timers.background(Math.max(BEHIND_CLAIM_MS, dueInMs), () => {
       this.#timer = undefined;
-      this.#write();
-      if (this.#subject.isBusy()) this.#schedule();
+      this.#writeAndGoOn();
     });
+  }
+
+  #writeAndGoOn(): void {
+    this.#write();
+    if (this.#subject.isBusy()) this.#schedule();
   }
 
   #write(): void {

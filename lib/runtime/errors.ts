@@ -3,6 +3,7 @@
  * each ends with a full stop.
  */
 
+import type { DeadlockStep } from './deadlock.js';
 import type { HeldBy } from './instance-info.js';
 
 /** The codes of errors. docs/ERRORS.md says for each code what to do. */
@@ -93,6 +94,8 @@ export interface RedlockErrorDetails {
   readonly heldBy?: HeldBy | undefined;
   /** For `LOCK_LOST`: the label of the instance that took the lock away. */
   readonly stolenBy?: string | undefined;
+  /** For `LOCK_TAKEN`: the deadlock that the call was in. */
+  readonly deadlock?: readonly DeadlockStep[] | undefined;
   /** The error or reason behind this error. Undefined is a cause, too: a signal can abort with any reason. */
   readonly cause?: unknown;
 }
@@ -127,6 +130,8 @@ export interface RedlockErrorJson extends CauseJson {
   readonly heldBy?: HeldBy;
   /** For `LOCK_LOST`: the label of the instance that took the lock away. */
   readonly stolenBy?: string;
+  /** For `LOCK_TAKEN`: the deadlock that the call was in, if that is known. */
+  readonly deadlock?: readonly DeadlockStep[];
 }
 
 /** One master's outcome, in JSON: its cause without properties that a client attached. */
@@ -187,6 +192,11 @@ export class RedlockError extends Error {
   readonly heldBy: HeldBy | undefined;
   /** For `LOCK_LOST`: the label of the instance that took the lock away, if the holder was told by a push. */
   readonly stolenBy: string | undefined;
+  /**
+   * For `LOCK_TAKEN` of `acquire` and `using`: the calls that wait for each other, this one first, as of the last seconds. Undefined
+   * if no such circle is known. A hint: what docs/LOCKS.md lists is not noticed.
+   */
+  readonly deadlock: readonly DeadlockStep[] | undefined;
 
   /** Makes an error as quorate throws it, for fakes and tests. @param message  a full stop is added if it has none */
   constructor(code: RedlockErrorCode, message: string, details: RedlockErrorDetails = {}) {
@@ -199,11 +209,12 @@ export class RedlockError extends Error {
     this.remainingMs = details.remainingMs;
     this.heldBy = details.heldBy;
     this.stolenBy = details.stolenBy;
+    this.deadlock = details.deadlock;
   }
 
   /** Gives all fields for `JSON.stringify`, with the message and the messages of the causes. */
   toJSON(): RedlockErrorJson {
-    const { name, code, message, resources, attempts, elapsedMs, remainingMs, heldBy, stolenBy } = this;
+    const { name, code, message, resources, attempts, elapsedMs, remainingMs, heldBy, stolenBy, deadlock } = this;
     return {
       ...{ name, code, message, resources, attempts, elapsedMs },
       tally: this.tally.map((one) =>
@@ -212,6 +223,7 @@ export class RedlockError extends Error {
       ...(remainingMs === undefined ? {} : { remainingMs }),
       ...(heldBy === undefined ? {} : { heldBy }),
       ...(stolenBy === undefined ? {} : { stolenBy }),
+      ...(deadlock === undefined ? {} : { deadlock }),
       ...(this.cause === undefined ? {} : { cause: causeJson(this.cause) }),
     };
   }

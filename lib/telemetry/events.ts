@@ -3,6 +3,7 @@
  * not an error, and a failed call rejects with its own error.
  */
 import type { NodeOutcome, RedlockError } from '../runtime/errors.js';
+import type { DeadlockStep } from '../runtime/deadlock.js';
 import type { HeldBy } from '../runtime/instance-info.js';
 
 /** The kind of a lock. `redlock.acquire`, `tryAcquire`, `using` and `adopt` of an exclusive lock count as `mutex`. */
@@ -57,6 +58,18 @@ export interface ContendedEvent extends AcquisitionEvent, Held {}
 export interface WaitingEvent extends AcquisitionEvent, Held {
   /** How long the call may take, from its beginning. Milliseconds. */
   readonly waitMs: number;
+}
+
+/** Calls wait for each other. */
+export interface DeadlockEvent {
+  /** The resources that the call asks for, sorted. */
+  readonly resources: readonly string[];
+  /** The kind of the lock. */
+  readonly kind: LockKind;
+  /** The call. */
+  readonly by: AcquiredBy;
+  /** The calls of the circle, this one first; each waits for what the next one holds. */
+  readonly deadlock: readonly DeadlockStep[];
 }
 
 /** An extension of a lease has ended. */
@@ -142,6 +155,8 @@ export interface RedlockEvents {
   readonly waiting: WaitingEvent;
   /** An attempt failed because of votes for others, who hold the lock or contend for it. Once per call. */
   readonly contended: ContendedEvent;
+  /** A call was found to wait for what it holds itself, or for calls that wait for what it holds. Once per call. */
+  readonly deadlock: DeadlockEvent;
   /** A lease was extended. */
   readonly renewed: ExtensionEvent;
   /** An extension failed. */
@@ -164,6 +179,6 @@ export interface RedlockEvents {
 export type RedlockEvent = keyof RedlockEvents;
 
 export const EVENT_NAMES: readonly RedlockEvent[] = [
-  ...(['acquired', 'waiting', 'contended', 'renewed', 'renewalFailed', 'lost', 'released'] as const),
-  ...(['nodeDown', 'nodeUp', 'quarantined', 'closed'] as const),
+  ...(['acquired', 'waiting', 'contended', 'deadlock', 'renewed', 'renewalFailed'] as const),
+  ...(['lost', 'released', 'nodeDown', 'nodeUp', 'quarantined', 'closed'] as const),
 ];

@@ -3,9 +3,11 @@ import { type Answers, type NamedNode, tallyOf } from '../protocol/tally.js';
 import { type NodeOutcome, RedlockError } from '../runtime/errors.js';
 import { ACQUIRE, EXTEND, type ExtendMessage, RELEASE, type ReleaseMessage } from './channels.js';
 import { Counts } from './counts.js';
-import type { ExtensionEvent, RedlockEvents } from './events.js';
+import type { AcquiredBy, ExtensionEvent, RedlockEvents } from './events.js';
 import type { Clock } from '../runtime/clock.js';
 import type { EventHub } from '../runtime/event-hub.js';
+import type { Kind } from '../protocol/scope.js';
+import type { DeadlockStep } from '../runtime/deadlock.js';
 import type { HeldBy } from '../runtime/instance-info.js';
 import { type AcquisitionFacts, AcquisitionTelemetry } from './acquisition-telemetry.js';
 import type {
@@ -182,6 +184,19 @@ export class Telemetry implements NodeObserver {
   holderOf({ kind, resources }: Pick<LeaseFacts, 'kind' | 'resources'>): { readonly heldBy?: HeldBy } {
     const heldBy = this.holders?.glance(resources, kind);
     return heldBy === undefined ? {} : { heldBy };
+  }
+
+  /** A call waits for calls that wait for it. */
+  deadlocked(
+    {
+      by,
+      kind,
+      resources,
+    }: { readonly resources: readonly string[]; readonly kind: Kind; readonly by: AcquiredBy },
+    deadlock: readonly DeadlockStep[],
+  ): void {
+    if (this.events.has('deadlock'))
+      this.events.tell('deadlock', { resources, kind: kind.name, by, deadlock });
   }
 
   /** It is given back; only counted unless `hearsReleases`. */

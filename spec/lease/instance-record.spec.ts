@@ -3,12 +3,18 @@ import { MOST_FENCES, readRecord, recordText } from '../../lib/lease/instance-re
 
 const INFO = { id: 'me', label: 'api-3', host: 'db', pid: 7, version: '1.2.3', startedAt: 1_790_000_000_000 };
 const HOLDER = '0123456789';
+const NOTHING = { fences: new Map(), beat: 0, waits: [] };
 
 describe('the record of an instance: what is read', () => {
   it('what was written, without the id, which its key has', () => {
-    const text = recordText(INFO, [{ holder: HOLDER, fence: 5 }]);
+    const text = recordText(INFO, { held: [{ holder: HOLDER, fence: 5 }], beat: 3, waits: [] });
     expect(text).to.not.contain('"id"');
-    expect(readRecord('me', text)).to.deep.equal({ info: INFO, fences: new Map([[HOLDER, 5]]) });
+    expect(readRecord('me', text)).to.deep.equal({
+      info: INFO,
+      fences: new Map([[HOLDER, 5]]),
+      beat: 3,
+      waits: [],
+    });
   });
 
   it(`at most ${MOST_FENCES} leases, and short enough to be read`, () => {
@@ -17,7 +23,9 @@ describe('the record of an instance: what is read', () => {
       fence: 1_790_000_000_000_000 + i,
     }));
     const widest = { ...INFO, label: '"'.repeat(128), host: '"'.repeat(128), version: '1'.repeat(128) };
-    expect(readRecord('me', recordText(widest, held))?.fences.size).to.equal(MOST_FENCES);
+    expect(readRecord('me', recordText(widest, { held, beat: 1, waits: [] }))?.fences.size).to.equal(
+      MOST_FENCES,
+    );
   });
 
   it('whatever else is there: what is odd is left out', () => {
@@ -27,7 +35,7 @@ describe('the record of an instance: what is read', () => {
       ...{ label: '\u001B[2J', host: '', pid: -1, version: 'a\nb', startedAt: '5' },
       held: { [HOLDER]: 0, token: 5, 'abc:def': 7, 0: 1 },
     };
-    expect(readRecord('me', JSON.stringify(odd))).to.deep.equal({ info: { id: 'me' }, fences: new Map() });
+    expect(readRecord('me', JSON.stringify(odd))).to.deep.equal({ info: { id: 'me' }, ...NOTHING });
     expect(readRecord('me', '{"held":5}')?.fences.size).to.equal(0);
     expect(readRecord('me', '[]')?.info).to.deep.equal({ id: 'me' });
   });
