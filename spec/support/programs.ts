@@ -67,6 +67,20 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     say(`held ${lease.fence}`);
   },
 
+  /** Holds one lock and, once it has read a line, waits for another, for as long as that takes. */
+  async 'hold-and-wait'() {
+    const [held = 'a', wanted = 'b', label = 'api'] = args;
+    const redlock = Redlock.connect(urls, { ...PATIENT, label });
+    redlock.on('deadlock', ({ deadlock }) => say(`deadlock of ${deadlock.map((one) => one.label).join()}`));
+    await redlock.using(held, async () => {
+      say('held');
+      await once(process.stdin, 'data');
+      process.stdin.destroy();
+      await redlock.using(wanted, () => say('has both'));
+    });
+    await redlock.close();
+  },
+
   /** Holds a lock to read, and does nothing more. */
   async 'hold-to-read'() {
     const [resource = 'r', ttlMs = '1000'] = args;

@@ -2,8 +2,8 @@
  * Which leases a flow of calls works under: the routines that run under leases, each within the one that it was called from.
  *
  * A call that a routine makes before its first `await` is always known to be within it. What follows is known through
- * `AsyncLocalStorage`. From Node 24 on, that costs next to nothing. Before, it makes every promise of the process dearer, so it
- * is used only while somebody listens for deadlocks, and for a while after a call has failed that had waited for long.
+ * `AsyncLocalStorage`. Before Node 24, that makes every promise of the process dearer, and from then on each routine. So it is
+ * used only while somebody listens for deadlocks, and for a while after a call has failed that had waited for long.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../../runtime/clock.js';
@@ -25,8 +25,6 @@ export class Flows {
   isAsked: () => boolean = () => false;
   readonly #clock: Clock;
   readonly #storage = new AsyncLocalStorage<Flow>();
-  /** Whether contexts are kept without a hook into every promise; only the other kind has this property. */
-  readonly #isFree = !('enabled' in this.#storage);
   #isInUse = false;
   #followedUntilMs = -Infinity;
   /** The routine whose code up to its first `await` runs now. */
@@ -59,7 +57,6 @@ export class Flows {
   }
 
   #isFollowing(): boolean {
-    if (this.#isFree) return true;
     const isWanted =
       this.isAsked() ||
       (this.#followedUntilMs !== -Infinity && this.#clock.earliest() < this.#followedUntilMs);

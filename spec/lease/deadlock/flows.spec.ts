@@ -4,9 +4,6 @@ import { type Flow, Flows, FOLLOWED_MS } from '../../../lib/lease/deadlock/flows
 import type { Lease } from '../../../lib/lease/public.js';
 import { FakeTime } from '../../support/fake-time.js';
 
-/** On this Node, contexts of calls cost nothing, and are always followed. */
-const IS_FREE = Number(process.versions.node.split('.')[0]) >= 24;
-
 function flowIn(flows: Flows): Flow {
   return { lease: {} as Lease, outer: flows.current, isOver: false };
 }
@@ -25,16 +22,16 @@ describe('flows of calls', () => {
   it('a routine’s code up to its first await is known; the rest if somebody listens, or a call has waited in vain lately', async () => {
     const time = new FakeTime();
     const flows = new Flows(time);
-    expect(await seen(flows)).to.deep.equal([true, IS_FREE]);
+    expect(await seen(flows)).to.deep.equal([true, false]);
     let isAsked = true;
     flows.isAsked = () => isAsked;
     expect(await seen(flows)).to.deep.equal([true, true]);
     isAsked = false;
-    expect(await seen(flows)).to.deep.equal([true, IS_FREE]);
+    expect(await seen(flows)).to.deep.equal([true, false]);
     flows.waitedInVain();
     expect(await seen(flows)).to.deep.equal([true, true]);
     await time.advance(FOLLOWED_MS);
-    expect(await seen(flows)).to.deep.equal([true, IS_FREE]);
+    expect(await seen(flows)).to.deep.equal([true, false]);
     expect(flows.current).to.equal(undefined);
   });
 
