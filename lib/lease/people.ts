@@ -172,8 +172,8 @@ export class People {
       publish: () => this.#writer?.renew(),
       isOwn: (resource) => coordinator.localAt(keyPrefix + resource).turn !== undefined,
       holders: (resource, kind) =>
-        holdersOf({ coordinator, keyPrefix, timeoutMs: this.#timeoutMs }, resource, kind),
-      record: (id) => this.#names.latest(id, this.#timeoutMs),
+        holdersOf({ coordinator, keyPrefix, timeoutMs: this.#timeoutMs }, resource, kind).catch(() => []),
+      record: (id) => this.#names.latest(id, this.#timeoutMs).catch(() => undefined),
       onFound: (wanted, steps) => telemetry.deadlocked(wanted, steps),
     });
   }

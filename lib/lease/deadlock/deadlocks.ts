@@ -61,7 +61,7 @@ export class Deadlocks {
     if (flow === undefined || this.#isClosed) return undefined;
     const call = new NestedCall(this.#count++, flow, wanted);
     this.#calls.add(call);
-    this.#timer ??= this.#setting.timers.background(CHECK_MS, this.#check);
+    this.#timer ??= this.#setting.flows.outside(() => this.#nextCheck());
     return call;
   }
 
@@ -93,13 +93,16 @@ export class Deadlocks {
     return long.toReversed().slice(0, MOST_CALLS);
   }
 
+  #nextCheck(): Timer {
+    return this.#setting.timers.background(CHECK_MS, this.#check);
+  }
+
   readonly #check = (): void => {
     for (const call of this.#calls.list()) {
       call.checks++;
       call.isLong = call.checks >= LONG_CHECKS;
     }
-    const again = this.#calls.size > 0;
-    this.#timer = again ? this.#setting.timers.background(CHECK_MS, this.#check) : undefined;
+    this.#timer = this.#calls.size > 0 ? this.#nextCheck() : undefined;
     const due = this.#long.filter(({ checks }) => checks <= OFTEN_CHECKS || checks % SELDOM_CHECKS === 0);
     if (due.length === 0) return;
     this.#setting.publish();

@@ -24,7 +24,7 @@ export class Flows {
   /** Whether somebody listens for deadlocks. */
   isAsked: () => boolean = () => false;
   readonly #clock: Clock;
-  readonly #storage = new AsyncLocalStorage<Flow>();
+  readonly #storage = new AsyncLocalStorage<Flow | undefined>();
   #isInUse = false;
   #followedUntilMs = -Infinity;
   /** The routine whose code up to its first `await` runs now. */
@@ -54,6 +54,11 @@ export class Flows {
     } finally {
       this.#entered = before;
     }
+  }
+
+  /** Runs what belongs to no routine, such as the setting of a timer for all of them. */
+  outside<T>(run: () => T): T {
+    return this.#isInUse ? this.#storage.run(undefined, run) : run();
   }
 
   #isFollowing(): boolean {

@@ -150,10 +150,13 @@ describe('deadlocks: one instance', () => {
     const one = bench();
     const { redlock } = one;
     const events = heard(redlock);
-    const forLong = (): Promise<void> => new Promise((resolve) => void one.time.wait(15_000, resolve));
+    const pause = (ms: number): Promise<void> => new Promise((resolve) => void one.time.wait(ms, resolve));
+    const forLong = (): Promise<void> => pause(15_000);
     const inner = (name: string): Promise<unknown> => settle().then(() => redlock.using(name, forLong));
     const [rw, semaphore] = [redlock.readWriteLock('rw'), redlock.semaphore('s', 3)];
+    const [again, three] = [redlock.readWriteLock('again'), redlock.semaphore('three', 3)];
     const plain = await redlock.acquire('plain', { ttlMs: 60_000 });
+    await three.acquire({ permits: 2, ttlMs: 60_000 });
     const calls = [
       // two branches want the same lock: one has it, and works
       redlock.using('a', () => Promise.allSettled([inner('b'), inner('b')])),
@@ -161,6 +164,10 @@ describe('deadlocks: one instance', () => {
       redlock.using('c', forLong),
       rw.read.using(() => settle().then(() => rw.read.using(forLong))),
       semaphore.using(() => settle().then(() => semaphore.using({ permits: 2 }, forLong))),
+      // others keep these out: a writer that waits, and the holder of two of three permits
+      again.read.using(() => pause(1_000).then(() => again.read.acquire({ waitMs: 5_000 }))),
+      pause(500).then(() => again.write.acquire({ waitMs: 8_000 })),
+      three.using(() => settle().then(() => three.acquire({ waitMs: 5_000 }))),
       // the routine does not wait for it, and is over
       redlock.using('d', () => void settle().then(() => inner('plain').catch(() => undefined))),
       redlock.using('e', () => inner('plain')),
@@ -168,6 +175,28 @@ describe('deadlocks: one instance', () => {
     await one.time.advance(60_000);
     await Promise.all(calls);
     await plain.release();
+    expect(events).to.deep.equal([]);
+  });
+});
+
+describe('deadlocks: while the masters are asked', () => {
+  it('N=3: a circle that has come apart meanwhile is none', async () => {
+    const one = bench();
+    const events = heard(one.redlock);
+    await other(one, 'api-2').acquire('elsewhere', { ttlMs: 60_000 });
+    const end = new AbortController();
+    const calls = [
+      nested(one.redlock, 'x', 'elsewhere'),
+      nested(one.redlock, 'a', 'b', { signal: end.signal }),
+      nested(one.redlock, 'b', 'a'),
+    ];
+    await one.time.advance(1_990);
+    for (const master of one.masters) master.manner = 'freeze';
+    await one.time.advance(100);
+    end.abort();
+    for (const master of one.masters) master.thaw();
+    await one.time.advance(30_000);
+    await Promise.all(calls);
     expect(events).to.deep.equal([]);
   });
 });
@@ -252,6 +281,20 @@ describe('deadlocks: several instances', () => {
       );
     });
   }
+
+  it('N=3: a holder of permits that alone keeps nobody out is no part of a circle', async () => {
+    const one = bench();
+    const [two, three] = [other(one, 'api-2'), other(one, 'api-3')];
+    const events = [heard(one.redlock), heard(two)];
+    await three.semaphore('s', 3).acquire({ permits: 2, ttlMs: 60_000 });
+    const calls = [
+      one.redlock.semaphore('s', 3).using(() => settle().then(() => one.redlock.using('b', () => undefined))),
+      two.using('b', () => settle().then(() => two.semaphore('s', 3).using(() => undefined))),
+    ].map((call) => call.catch(() => undefined));
+    await one.time.advance(30_000);
+    await Promise.all(calls);
+    expect(events).to.deep.equal([[], []]);
+  });
 
   it('an instance without a label writes nothing, and finds what others have written', async () => {
     const one = bench();

@@ -54,6 +54,21 @@ describe('flows of calls', () => {
     });
   });
 
+  it('what is done outside of all routines, as a timer that is set, is in none of them', async () => {
+    const flows = new Flows(new FakeTime());
+    flows.isAsked = () => true;
+    const flow = flowIn(flows);
+    await flows.run(flow, async () => {
+      await Promise.resolve();
+      const [within, outside] = [
+        new Promise((resolve) => void setImmediate(() => resolve(flows.current))),
+        flows.outside(() => new Promise((resolve) => void setImmediate(() => resolve(flows.current)))),
+      ];
+      expect(await Promise.all([within, outside])).to.deep.equal([flow, undefined]);
+      expect(flows.current).to.equal(flow);
+    });
+  });
+
   it('routines that each begin the next before they end do not add up', async () => {
     const flows = new Flows(new FakeTime());
     flows.isAsked = () => true;
