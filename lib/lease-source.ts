@@ -132,6 +132,7 @@ export class LeaseSource implements Coordination {
     extras: Extras = NO_EXTRAS,
   ): Promise<Lease> {
     const cancellation = this.begin(signal);
+    const begunAtMs = this.clock.earliest();
     this.#people?.used();
     const nested = this.#nested(names, kind, call, extras);
     try {
@@ -139,7 +140,7 @@ export class LeaseSource implements Coordination {
       const grant = await (hearsAcquisitions
         ? this.#grantHeard(names, kind, call, cancellation, extras, nested)
         : this.#grant(this.#terms(names, kind, call, extras.observer), cancellation, extras));
-      return this.#lease(grant, names, call);
+      return this.#lease(grant, names, call, begunAtMs);
     } catch (error) {
       if (RedlockError.is(error)) this.telemetry.counts.notGranted(error.code);
       const naming = this.#naming(error, names, kind, call, extras, nested);
@@ -267,12 +268,13 @@ export class LeaseSource implements Coordination {
   }
 
   /** The lease on a grant. @throws RedlockError `CLOSED` */
-  #lease(grant: Grant, names: readonly string[], call: CallTerms): Lease {
+  #lease(grant: Grant, names: readonly string[], call: CallTerms, begunAtMs: number): Lease {
     const Held = grant.kind.name === 'write' ? WriteLease : Lease;
     const lease = new Held(this, grant, names, call);
     this.held.add(lease);
     const { counts } = this.telemetry;
     counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
+    if (call.by !== 'adopt') counts.waits.add(this.clock.earliest() - begunAtMs);
     if (grant.turn > 0) counts.localHandOvers++;
     if (!this.#isClosing) return lease;
     void lease.release(); // closed in this very turn: nobody works under it yet

@@ -5,7 +5,6 @@ import { ENVIRONMENT, type Redlock } from '../redlock.js';
 import { invalidArgument } from '../runtime/errors.js';
 import { EventHub } from '../runtime/event-hub.js';
 import { Emitter, type Listener } from '../runtime/listenable.js';
-import type { AcquiredEvent } from '../telemetry/events.js';
 import { actionsOver } from './actions.js';
 import { askedIn, responseOf } from './http/fetch.js';
 import { MasterReader } from './master-reader.js';
@@ -66,8 +65,6 @@ export function dashboard(redlock: Redlock, options: DashboardOptions = NO_OPTIO
     ...{ clock, timers, keyPrefix, isWanted: globbed(terms.names) },
     readers: transports.map((transport) => new MasterReader(transport, { keyPrefix, clock, timers })),
     diagnose: async (signal) => (await redlock.diagnose({ driftOverMs: 0, signal })).findings,
-    counts: () => countsOf(redlock),
-    listen: (waited) => waitsOf(redlock, waited),
     nextTick: (schedule, afterMs) => ticks.next(schedule, afterMs),
   });
   const report = (action: DashboardAction): void => {
@@ -132,18 +129,6 @@ async function answerTo(parts: RouteParts, asked: Asked | undefined): Promise<An
   } catch {
     return refusal(500, 'the dashboard failed'); // of what, is for the log of whoever mounted it: authorize may throw
   }
-}
-
-/** An instance that has never asked for a lock has nothing to share: that of the command. */
-function countsOf(redlock: Redlock): { readonly acquired: number; readonly lost: number } | undefined {
-  const { acquired, lost, waited } = redlock.stats().counts;
-  return acquired + lost + waited === 0 ? undefined : { acquired, lost };
-}
-
-function waitsOf(redlock: Redlock, waited: (ms: number) => void): () => void {
-  const listener = ({ elapsedMs }: AcquiredEvent): void => waited(elapsedMs);
-  redlock.on('acquired', listener);
-  return () => void redlock.off('acquired', listener);
 }
 
 /** One line, whatever the name is. */

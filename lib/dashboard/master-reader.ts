@@ -12,6 +12,7 @@ import {
   readCommand,
   readLock,
   readScan,
+  type ScanStep,
   scanStep,
   textsCommand,
 } from './reading.js';
@@ -26,6 +27,12 @@ const AT_ONCE = 100;
 /** Of how many round trips the latency is the median. */
 const TRIPS = 15;
 
+/** What a scan has found. */
+export interface Scanned extends Omit<ScanStep, 'cursor'> {
+  /** Whether it has come to its end. */
+  readonly isOver: boolean;
+}
+
 /** What the poller asks of a master. */
 export interface Reader {
   readonly node: string;
@@ -38,8 +45,8 @@ export interface Reader {
   time(): Promise<number | undefined>;
   /** Asks for what the server says about itself. */
   ask(): Promise<void>;
-  /** Goes on with its scan. @returns what it found, and whether the scan has come to its end */
-  scan(): Promise<{ readonly names: readonly string[]; readonly isOver: boolean } | undefined>;
+  /** Goes on with its scan. */
+  scan(): Promise<Scanned | undefined>;
   /** Reads locks; `opened` with their waiters. @returns those that it could read */
   read(names: readonly string[], opened: ReadonlySet<string>): Promise<ReadonlyMap<string, LockRead>>;
   /** Reads texts; none of a cluster, where keys are in many slots. */
@@ -108,18 +115,19 @@ export class MasterReader implements Reader {
   }
 
   /** A cluster is not scanned: a script runs on one of its servers only. */
-  async scan(): Promise<{ readonly names: readonly string[]; readonly isOver: boolean } | undefined> {
-    if (this.#transport.isCluster) return { names: [], isOver: true };
-    const names: string[] = [];
+  async scan(): Promise<Scanned | undefined> {
+    if (this.#transport.isCluster) return { names: [], clients: [], isOver: true };
+    const [names, clients]: [string[], string[]] = [[], []];
     for (let step = 0; step < MOST_STEPS; step++) {
       const command = scanStep(this.#cursor, this.#transport.keyPrefix, this.#place.keyPrefix);
       const found = readScan(await this.#ask(command));
       if (found === undefined) return undefined;
       names.push(...found.names);
+      clients.push(...found.clients);
       this.#cursor = found.cursor;
-      if (found.cursor === '0') return { names, isOver: true };
+      if (found.cursor === '0') return { names, clients, isOver: true };
     }
-    return { names, isOver: false };
+    return { names, clients, isOver: false };
   }
 
   async read(names: readonly string[], opened: ReadonlySet<string>): Promise<ReadonlyMap<string, LockRead>> {

@@ -1,15 +1,16 @@
-/** The last minute, second by second: how many locks are held and waited for, and what instances say of themselves. */
-import { percentile } from '../runtime/statistics.js';
+/** The last minute, second by second: how many locks are held and waited for, and what instances report of themselves. */
+import { waitPercentile } from '../telemetry/wait-times.js';
 import type { MinuteShown } from './public.js';
+import type { Done } from './reports.js';
 
 const SECONDS = 60;
-/** How many waits of one second are kept, at most. */
-const MOST_WAITS = 1_000;
+const SECOND_MS = 1_000;
 
-/** What instances have done in all so far. */
-export interface Counts {
-  readonly acquired: number;
-  readonly lost: number;
+/** What instances have reported by now. */
+export interface Reported {
+  readonly done: readonly Done[];
+  /** Up to when all is reported. */
+  readonly untilMs: number;
 }
 
 interface Second {
@@ -18,66 +19,66 @@ interface Second {
   waiting: number;
   acquired: number;
   lost: number;
-  readonly waitsMs: number[];
+  readonly waits: number[];
 }
 
 export class Minute {
   #seconds: Second[] = [];
-  #before: Counts | undefined;
-  #waitsMs: number[] = [];
+  /** Undefined while no instance reports anything. */
+  #untilMs: number | undefined;
 
-  /** A call got its lock after it had waited for that long. */
-  waited(ms: number): void {
-    if (this.#waitsMs.length < MOST_WAITS) this.#waitsMs.push(ms);
-  }
-
-  /** @param counts  undefined if no instance shares its counts */
-  note(nowMs: number, locks: Pick<Second, 'held' | 'waiting'>, counts: Counts | undefined): void {
-    const at = Math.floor(nowMs / 1_000) * 1_000;
-    const second = this.#secondAt(at);
+  /** @param reported  undefined if no instance shares its counts */
+  note(nowMs: number, locks: Pick<Second, 'held' | 'waiting'>, reported: Reported | undefined): void {
+    const second = this.#secondAt(Math.floor(nowMs / SECOND_MS) * SECOND_MS);
     second.held = locks.held;
     second.waiting = locks.waiting;
-    second.acquired += (counts?.acquired ?? 0) - (this.#before?.acquired ?? counts?.acquired ?? 0);
-    second.lost += (counts?.lost ?? 0) - (this.#before?.lost ?? counts?.lost ?? 0);
-    second.waitsMs.push(...this.#waitsMs.splice(0));
-    this.#before = counts;
-  }
-
-  /** Nobody looks any more: what happens until somebody does is not counted in any second. */
-  pause(): void {
-    this.#before = undefined;
-    this.#waitsMs = [];
+    this.#untilMs = reported?.untilMs;
+    for (const done of reported?.done ?? []) this.#spread(done);
   }
 
   get shown(): MinuteShown {
     const at = this.#seconds.at(-1)?.at ?? 0;
     const line = (valueOf: (second: Second) => number | undefined): readonly (number | null)[] =>
       Array.from({ length: SECONDS }, (_, i) => {
-        const second = this.#seconds.find((one) => one.at === at - (SECONDS - 1 - i) * 1_000);
+        const second = this.#seconds.find((one) => one.at === at - (SECONDS - 1 - i) * SECOND_MS);
         return (second && valueOf(second)) ?? null;
       });
-    const waits = (share: number): readonly (number | null)[] =>
-      line(({ waitsMs }) =>
-        percentile(
-          [...waitsMs].sort((a, b) => a - b),
-          share,
-        ),
-      );
-    const shared = {
-      acquired: line(({ acquired }) => acquired),
-      lost: line(({ lost }) => lost),
-      waitP50: waits(0.5),
-      waitP99: waits(0.99),
-    };
     const first = { at, held: line(({ held }) => held), waiting: line(({ waiting }) => waiting) };
-    return this.#before === undefined ? first : { ...first, shared };
+    const untilMs = this.#untilMs;
+    if (untilMs === undefined) return first;
+    const known = (valueOf: (second: Second) => number | undefined): readonly (number | null)[] =>
+      line((second) => (second.at + SECOND_MS > untilMs ? undefined : rounded(valueOf(second))));
+    const shared = {
+      acquired: known(({ acquired }) => acquired),
+      lost: known(({ lost }) => lost),
+      waitP50: known(({ waits }) => waitPercentile(waits, 0.5)),
+      waitP99: known(({ waits }) => waitPercentile(waits, 0.99)),
+    };
+    return { ...first, shared };
+  }
+
+  /** Evenly, over the seconds in which it was done. */
+  #spread({ acquired, fromMs, lost, toMs, waits }: Done): void {
+    for (const second of this.#seconds) {
+      const ms = Math.min(toMs, second.at + SECOND_MS) - Math.max(fromMs, second.at);
+      if (ms <= 0) continue;
+      const share = ms / (toMs - fromMs);
+      second.acquired += share * acquired;
+      second.lost += share * lost;
+      for (const [i, count] of waits.entries()) second.waits[i] = (second.waits[i] ?? 0) + share * count;
+    }
   }
 
   #secondAt(at: number): Second {
     const last = this.#seconds.at(-1);
     if (last !== undefined && last.at >= at) return last; // masters' clocks may go back by a little
-    const second = { at, held: 0, waiting: 0, acquired: 0, lost: 0, waitsMs: [] };
+    const second = { at, held: 0, waiting: 0, acquired: 0, lost: 0, waits: [] };
     this.#seconds = [...this.#seconds, second].slice(-SECONDS);
     return second;
   }
+}
+
+/** To a thousandth. */
+function rounded(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : Math.round(value * 1_000) / 1_000;
 }

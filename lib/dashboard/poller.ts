@@ -10,8 +10,9 @@ import { JobsSeen, leaderOf, type NextTick } from './coordination-shown.js';
 import { Instances } from './instances.js';
 import { LockBook } from './lock-book.js';
 import type { Reader } from './master-reader.js';
-import { type Counts, Minute } from './minute.js';
+import { Minute } from './minute.js';
 import type { DashboardSnapshot, FindingShown, JobShown, LeaderShown, MasterShown } from './public.js';
+import { type Done, Reports } from './reports.js';
 import { isListed } from './view.js';
 
 /** From the beginning of one round to that of the next, in ms. */
@@ -31,10 +32,6 @@ export interface PollerParts extends Pick<Runtime, 'clock' | 'timers'> {
   /** Whether locks of that name are shown. */
   readonly isWanted: (name: string) => boolean;
   readonly diagnose: (signal: AbortSignal) => Promise<readonly FindingShown[]>;
-  /** What instances have done so far; undefined if none shares its counts. */
-  readonly counts: () => Counts | undefined;
-  /** Begins to report waits. @returns what ends that */
-  readonly listen: (waited: (ms: number) => void) => () => void;
   readonly nextTick: NextTick;
   readonly keyPrefix: string;
 }
@@ -60,6 +57,9 @@ export class Poller {
   readonly #book = new LockBook();
   readonly #jobsSeen = new JobsSeen();
   readonly #minute = new Minute();
+  readonly #reports = new Reports();
+  /** What instances have reported in this round. */
+  #done: readonly Done[] = [];
   readonly #instances: Instances;
   readonly #scanned = new Set<Reader>();
   #begun = 0;
@@ -148,10 +148,9 @@ export class Poller {
   }
 
   async #run(): Promise<void> {
-    const { clock, listen, timers } = this.#parts;
+    const { clock, timers } = this.#parts;
     this.#isRunning = true;
     this.#hasLooked = false;
-    const unlisten = listen((ms) => this.#minute.waited(ms));
     while (this.#isWatched) {
       const startMs = clock.now();
       const begun = ++this.#begun;
@@ -165,10 +164,9 @@ export class Poller {
         else this.#timer = timers.background(pauseMs, resolve);
       });
     }
-    unlisten();
     if (this.#doctor !== undefined) this.#doctorAtMs = -Infinity;
     this.#doctor?.abort();
-    this.#minute.pause();
+    this.#reports.clear();
     this.#book.clear();
     this.#scanned.clear();
     this.#isRunning = false;
@@ -186,6 +184,7 @@ export class Poller {
         const found = await reader.scan();
         if (found?.isOver === true) this.#scanned.add(reader);
         this.#book.add((found?.names ?? []).filter(isWanted));
+        this.#instances.found(found?.clients ?? []);
       }),
     );
     await this.#readLocks();
@@ -202,13 +201,14 @@ export class Poller {
     const nodes = readers.map(({ node }) => node);
     const nowMs = this.#nowMs;
     const published = await this.#instances.learn(readers, all, watched);
+    this.#done = [...published.counts].flatMap(([id, counts]) => this.#reports.read(id, counts, nowMs) ?? []);
     for (const name of due)
       this.#book.read({ name, nodes, nowMs, published, reads: all.map((reads) => reads.get(name)) });
   }
 
   /** What is said of all locks together. */
   #sumUp(): void {
-    const { counts, nextTick } = this.#parts;
+    const { nextTick } = this.#parts;
     const nowMs = this.#nowMs;
     const locks = this.#book.all();
     const byName = <T extends { readonly name: string }>(some: readonly T[]): readonly T[] =>
@@ -217,7 +217,8 @@ export class Poller {
     this.#jobs = byName(locks.flatMap((lock) => this.#jobsSeen.jobOf(lock, nowMs, nextTick) ?? []));
     const held = locks.filter(({ holding }) => holding > 0).length;
     const waiting = locks.filter(isListed).reduce((sum, lock) => sum + lock.waiting, 0);
-    this.#minute.note(nowMs, { held, waiting }, counts());
+    const reported = { done: this.#done, untilMs: this.#reports.knownUntilMs(nowMs) };
+    this.#minute.note(nowMs, { held, waiting }, this.#reports.isEmpty ? undefined : reported);
   }
 
   async #askServers(): Promise<void> {

@@ -22,7 +22,8 @@ const MOST_LETTERS = 1_000;
 
 /**
  * One step of SCAN, in the database of the locks. ARGV 1 cursor, 2 the client's prefix, 3 the prefix of names
- * → {cursor, names}: of keys that hold a lock, a queue, a leader's value or the record of a job with a schedule
+ * → {cursor, names, clients}: names of keys that hold a lock, a queue, a leader's value or the record of a job with a schedule;
+ *   clients = whose records were found
  */
 const SCANNING = `local client, prefix = ARGV[2], ARGV[3]
 local function without(text, start)
@@ -52,10 +53,13 @@ local function named(key)
   local record = redis.pcall('GET', client .. key)
   return type(record) == 'string' and string.find(record, '^1|%x+|%d+|%d+|%d+|2|') and name or nil
 end
-local step, names = redis.call('SCAN', ARGV[1], 'COUNT', '${SCANNED}'), {}
+local step, names, clients = redis.call('SCAN', ARGV[1], 'COUNT', '${SCANNED}'), {}, {}
 for _, whole in ipairs(step[2]) do
   local key = without(whole, client)
-  if key and string.sub(key, 1, ${RESERVED.length}) == '${RESERVED}' then
+  local instance = key and without(key, '${RESERVED}client:' .. prefix)
+  if instance then
+    clients[#clients + 1] = string.match(instance, '^{([%w_-]+)}$')
+  elseif key and string.sub(key, 1, ${RESERVED.length}) == '${RESERVED}' then
     local name = named(key)
     name = name and without(name, prefix)
     if name then names[#names + 1] = name end
@@ -64,7 +68,7 @@ for _, whole in ipairs(step[2]) do
     if name and name ~= '' and isLock(whole) then names[#names + 1] = name end
   end
 end
-return {step[1], names}`;
+return {step[1], names, clients}`;
 
 /**
  * Reads some locks. KEYS, for each lock: resource, queue, looks, counter, value, record · ARGV 1 how many waiters to name
@@ -185,13 +189,21 @@ export interface LockRead {
   readonly record: NoteRead | undefined;
 }
 
-/** @returns the cursor of the next step, and the names found; undefined for an odd reply */
-export function readScan(
-  reply: unknown,
-): { readonly cursor: string; readonly names: readonly string[] } | undefined {
-  const [cursor, names] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
-  if (!Array.isArray(names)) return undefined;
-  return { cursor: String(cursor), names: names.map(String) };
+/** What one step of a scan found. */
+export interface ScanStep {
+  /** Of the next step. */
+  readonly cursor: string;
+  /** Locks. */
+  readonly names: readonly string[];
+  /** Instances that have a record. */
+  readonly clients: readonly string[];
+}
+
+/** @returns undefined for an odd reply */
+export function readScan(reply: unknown): ScanStep | undefined {
+  const [cursor, names, clients] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
+  if (!Array.isArray(names) || !Array.isArray(clients)) return undefined;
+  return { cursor: String(cursor), names: names.map(String), clients: clients.map(String) };
 }
 
 /** @param nowMs  the master's clock */

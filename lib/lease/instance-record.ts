@@ -1,13 +1,14 @@
 /**
  * The record of an instance, by which others name the holder of a lock: host, process, label, and the fencing tokens of its
- * oldest leases, whose counters may be gone; and calls that have waited for long while they held something. One JSON text per
- * instance and master. Other programs may write there, too: an odd value is left out, and a text that is shown has passed the
- * checks of an option.
+ * oldest leases, whose counters may be gone; calls that have waited for long while they held something; and what it has done so
+ * far. One JSON text per instance and master. Other programs may write there, too: an odd value is left out, and a text that is
+ * shown has passed the checks of an option.
  */
 import { isCount } from '../input/given.js';
 import { isLabel } from '../input/texts.js';
 import { readWaits, shownWaits, type Waiting } from './deadlock/waiting.js';
 import type { InstanceInfo } from '../runtime/instance-info.js';
+import { WAIT_LENGTHS } from '../telemetry/wait-times.js';
 
 /** A record as it was read. */
 export interface InstanceRecord {
@@ -18,6 +19,7 @@ export interface InstanceRecord {
   readonly beat: number;
   /** Its calls that wait while they hold something. */
   readonly waits: readonly Waiting[];
+  readonly counts: SharedCounts | undefined;
 }
 
 /** What changes while an instance is in use. */
@@ -27,6 +29,17 @@ interface RecordState {
   readonly beat: number;
   /** The oldest first. */
   readonly waits: readonly Waiting[];
+  readonly counts: SharedCounts;
+}
+
+/** What an instance has done since it was made. No number ever falls. */
+export interface SharedCounts {
+  /** How old it was when it wrote this, by its own clock. */
+  readonly ageMs: number;
+  readonly acquired: number;
+  readonly lost: number;
+  /** How long its calls took to get their leases, as `telemetry/wait-times.ts` counts them. */
+  readonly waits: readonly number[];
 }
 
 /** A lease that is held, as a record has it. */
@@ -47,10 +60,10 @@ const FINGERPRINT = /^[\da-f]{10}$/;
 /** Leaves out waits that would make it too long to be read. */
 export function recordText(
   { host, label, pid, startedAt, version }: InstanceInfo,
-  { beat, held, waits }: RecordState,
+  { beat, counts, held, waits }: RecordState,
 ): string {
   const fences = Object.fromEntries(held.slice(0, MOST_FENCES).map(({ fence, holder }) => [holder, fence]));
-  const facts = { label, host, pid, version, startedAt, held: fences, beat };
+  const facts = { label, host, pid, version, startedAt, held: fences, beat, counts };
   const text = JSON.stringify(facts);
   if (waits.length === 0) return text;
   const shown = shownWaits(waits, MOST_LENGTH - text.length - NAME_OF_WAITS);
@@ -76,6 +89,7 @@ export function readRecord(id: string, text: string): InstanceRecord | undefined
     fences: new Map(fencesIn(found['held'])),
     beat: isCount(found['beat'], 0) ? found['beat'] : 0,
     waits: readWaits(id, found['waits']),
+    counts: countsIn(found['counts']),
   };
 }
 
@@ -93,4 +107,12 @@ function fencesIn(held: unknown): readonly (readonly [string, number])[] {
   return Object.entries(held).flatMap(([holder, fence]) =>
     FINGERPRINT.test(holder) && isCount(fence, 1) ? [[holder, fence] as const] : [],
   );
+}
+
+function countsIn(counts: unknown): SharedCounts | undefined {
+  if (typeof counts !== 'object' || counts === null) return undefined;
+  const { acquired, ageMs, lost, waits } = counts as Readonly<Record<string, unknown>>; // checked here
+  if (!isCount(ageMs, 0) || !isCount(acquired, 0) || !isCount(lost, 0)) return undefined;
+  if (!Array.isArray(waits) || waits.length > WAIT_LENGTHS) return undefined;
+  return waits.every((one): one is number => isCount(one, 0)) ? { ageMs, acquired, lost, waits } : undefined;
 }

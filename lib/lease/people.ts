@@ -47,6 +47,7 @@ export class People {
   readonly #names: InstanceNames;
   /** Undefined without a label. */
   readonly #writer: RecordWriter | undefined;
+  readonly #madeAtMs: number;
   #ownId: string | undefined;
   /** How often the record was made. */
   #beat = 0;
@@ -55,6 +56,7 @@ export class People {
     const { clock, coordinator, terms } = parts;
     this.#parts = parts;
     this.#process = process;
+    this.#madeAtMs = clock.earliest();
     this.#label = terms.label === true ? defaultLabel(process) : terms.label;
     this.#names = new InstanceNames(coordinator, clock, terms.keyPrefix);
     this.lookups = new HolderLookups(
@@ -153,12 +155,18 @@ export class People {
   }
 
   #recordText(): string {
-    const { clock, held } = this.#parts;
-    const oldest = held.oldest(MOST_FENCES, clock.earliest());
+    const { clock, held, telemetry } = this.#parts;
+    const nowMs = clock.earliest();
+    const oldest = held.oldest(MOST_FENCES, nowMs);
     const fences = oldest.flatMap(({ fence, token }) =>
       fence === undefined ? [] : [{ holder: fingerprint(token), fence }],
     );
-    return recordText(this.#own, { held: fences, beat: ++this.#beat, waits: this.deadlocks.waits });
+    const { acquired, lost, waits } = telemetry.counts;
+    const ageMs = Math.round(nowMs - this.#madeAtMs);
+    return recordText(this.#own, {
+      ...{ held: fences, beat: ++this.#beat, waits: this.deadlocks.waits },
+      counts: { ageMs, acquired, lost, waits: waits.counts },
+    });
   }
 
   #deadlocksBy(timers: Timers): Deadlocks {

@@ -1,5 +1,6 @@
 /** What has happened since an instance was made, counted. Always on: a count is an addition. */
 import type { RedlockErrorCode } from '../runtime/errors.js';
+import { WaitTimes } from './wait-times.js';
 
 export class Counts {
   acquired = 0;
@@ -10,6 +11,8 @@ export class Counts {
   lost = 0;
   released = 0;
   givenAway = 0;
+  /** How long the calls of `acquired` took. */
+  readonly waits = new WaitTimes();
   /** Calls that ended without a lease, by the code of their error. */
   readonly failed: Partial<Record<RedlockErrorCode, number>> = {};
 

@@ -8,6 +8,7 @@ import { Redis } from 'ioredis';
 import { dashboard, type Dashboard } from '../../lib/dashboard/dashboard.js';
 import type { DashboardOptions } from '../../lib/dashboard/options.js';
 import type { DashboardAction, DashboardSnapshot } from '../../lib/dashboard/public.js';
+import { recordText } from '../../lib/lease/instance-record.js';
 import { clientKey, noteKey } from '../../lib/protocol/keys.js';
 import { fingerprint } from '../../lib/redis/transport.js';
 import { Redlock } from '../../lib/redlock.js';
@@ -271,6 +272,23 @@ describe(`the dashboard: N=${NODES}, real masters`, function () {
       expect(followed.shown.locks?.rows[0]?.name).to.equal(NASTY);
       followed.close();
       await lease.release();
+    });
+
+    it('what an instance has done that holds nothing: by its record', async () => {
+      const followed = await follow(await serve());
+      const seconds = (): number => followed.shown.minute?.held.filter((held) => held !== null).length ?? 0;
+      await eventually(() => seconds() >= 3);
+      const counts = { ageMs: 4_000, acquired: 40, lost: 0, waits: [0, 40] };
+      for (const hand of hands)
+        await hand.set(
+          clientKey('', 'client12'),
+          recordText({ id: 'client12', label: 'api-3' }, { held: [], beat: 1, waits: [], counts }),
+        );
+      await eventually(
+        () => followed.shown.minute?.shared?.acquired.some((rate) => Number(rate) >= 10) === true,
+      );
+      expect(followed.shown.minute?.shared?.waitP50).to.include(1.189);
+      followed.close();
     });
 
     it('it ends when the dashboard is closed', async () => {

@@ -1,9 +1,12 @@
 /** What instances publish about themselves, and what is made of it. */
 import { expect } from 'chai';
 import { Instances } from '../../lib/dashboard/instances.js';
+import { recordText } from '../../lib/lease/instance-record.js';
 import { clientKey, noteKey } from '../../lib/protocol/keys.js';
 import { FakeTime } from '../support/fake-time.js';
 import { FakeReader, holderRead, lockRead } from './support.js';
+
+const COUNTS = { ageMs: 5, acquired: 4, lost: 1, waits: [3, 0, 1] };
 
 describe('what instances publish: N=2', () => {
   const reads = [new Map([['x', lockRead({ holders: [holderRead('0123456789', { client: 'c1' })] })]])];
@@ -37,6 +40,22 @@ describe('what instances publish: N=2', () => {
     write(JSON.stringify({ label: 'late' }));
     await time.advance(1);
     expect((await learn()).instances.get('c1')).to.deep.equal({ label: 'late' });
+  });
+
+  it('an instance that a scan has found, and that holds nothing: its record is read until it is gone', async () => {
+    const idle = 'idle-123';
+    const key = clientKey('', idle);
+    readers[0]?.written.set(
+      key,
+      recordText({ id: idle, label: 'idle' }, { held: [], beat: 1, waits: [], counts: COUNTS }),
+    );
+    instances.found([idle, 'no id', '']);
+    expect((await learn()).counts.get(idle)).to.deep.equal(COUNTS);
+    readers[0]?.written.delete(key);
+    await time.advance(5_000);
+    expect([...(await learn()).counts]).to.deep.include([idle, undefined]);
+    await time.advance(5_000);
+    expect([...(await learn()).counts.keys()]).to.deep.equal(['c1']);
   });
 
   it('a note, of the locks that somebody looks at', async () => {

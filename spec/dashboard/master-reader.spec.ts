@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { MasterReader } from '../../lib/dashboard/master-reader.js';
+import { clientKey } from '../../lib/protocol/keys.js';
 import type { Command, Transport } from '../../lib/redis/transport.js';
 import { transportOver } from '../../lib/redis/client.js';
 import { SystemClock, SystemTimers } from '../../lib/runtime/clock.js';
@@ -95,7 +96,7 @@ describe('a master that is asked: virtual time', () => {
   it('a scan: ten steps a round at most, and it goes on where it was', async () => {
     const step = async (cursor: string): Promise<void> => {
       await time.advance(0);
-      answers[sent.length - 1]?.([cursor, [`lock-${cursor}`]]);
+      answers[sent.length - 1]?.([cursor, [`lock-${cursor}`], [`me-${cursor}`]]);
     };
     const first = reader.scan();
     for (let i = 1; i <= 10; i++) await step(String(i));
@@ -103,7 +104,7 @@ describe('a master that is asked: virtual time', () => {
     expect(sent).to.have.length(10);
     const second = reader.scan();
     await step('0');
-    expect(await second).to.deep.equal({ names: ['lock-0'], isOver: true });
+    expect(await second).to.deep.equal({ names: ['lock-0'], clients: ['me-0'], isOver: true });
     expect(sent[10]?.args[2]).to.equal('10');
   });
 });
@@ -154,6 +155,16 @@ describe('a master that is asked: N=1, real master', function () {
     const lease = await redlock.acquire('one');
     expect(await found()).to.deep.equal(['one']);
     await lease.release();
+  });
+
+  it('it finds the records of instances, of its own prefix only', async () => {
+    for (const key of [clientKey('', 'client12'), clientKey('', 'a-b_c-d_'), clientKey('app:', 'client34')])
+      await hand.set(key, '{}');
+    await hand.set('quorate:client:{odd:id}', '{}');
+    expect((await reader.scan())?.clients).to.have.members(['client12', 'a-b_c-d_']);
+    const place = { keyPrefix: 'app:', clock: new SystemClock(), timers: new SystemTimers() };
+    const other = new MasterReader(transportOver(hand), place);
+    expect(await other.scan()).to.deep.equal({ names: [], clients: ['client34'], isOver: true });
   });
 
   it('a lock at rest, a key of another type, one that is gone: nobody holds them', async () => {

@@ -3,6 +3,8 @@ import axe from 'axe-core';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import puppeteer, { type Browser, type Page } from 'puppeteer-core';
+import { recordText } from '../../lib/lease/instance-record.js';
+import { clientKey } from '../../lib/protocol/keys.js';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { program, Running } from '../command/support/program.js';
@@ -136,6 +138,27 @@ describe(`the dashboard's page: N=${NODES}, real masters, Chromium`, function ()
     await shows(page, 'No lock is held.');
     expect(await textOf(page)).to.match(/3 of 3 up[^]*Nobody leads\.[^]*No job has run\./);
     expect(await valueOf(page, 'getComputedStyle(document.body).margin')).to.equal('0px'); // it has its style
+  });
+
+  it('what instances have done in the last minute, by what they report', async () => {
+    const page = await open();
+    await shows(page, 'No instance shares its counts');
+    const report = async (ageMs: number, acquired: number): Promise<void> => {
+      const counts = { ageMs, acquired, lost: acquired / 60, waits: [...Array(20).fill(0), acquired] };
+      for (const hand of hands)
+        await hand.set(
+          clientKey('', 'client12'),
+          recordText({ id: 'client12', label: 'api-3' }, { held: [], beat: 1, waits: [], counts }),
+        );
+    };
+    await report(100_000, 6_000);
+    await shows(page, 'Instances report what they have done every 20 s');
+    await report(106_000, 12_000);
+    await until(
+      page,
+      '/acquired 1,000\\b[^]*lost 17\\b[^]*p50 32 ms\\s+p99 32 ms/.test(document.body.innerText)',
+    );
+    expect(await violations(page)).to.deep.equal([]);
   });
 
   it('another process takes a lock, and a second one waits for it: both appear, and go', async () => {

@@ -2,6 +2,8 @@
 import { expect } from 'chai';
 import { LINGER_MS, Poller, type PollerParts, ROUND_MS, type Viewer } from '../../lib/dashboard/poller.js';
 import { MOST_READ } from '../../lib/dashboard/lock-book.js';
+import { recordText } from '../../lib/lease/instance-record.js';
+import { clientKey } from '../../lib/protocol/keys.js';
 import { FakeTime } from '../support/fake-time.js';
 import { FakeReader, holderRead, lockRead } from './support.js';
 
@@ -21,8 +23,6 @@ describe(`the poller: N=${NODES}, virtual time`, () => {
         diagnoses.push(signal);
         return Promise.resolve([]);
       },
-      counts: () => undefined,
-      listen: () => () => undefined,
       nextTick: () => undefined,
       keyPrefix: '',
       ...more,
@@ -189,16 +189,40 @@ describe(`the poller: N=${NODES}, virtual time`, () => {
     expect(diagnoses.map(({ aborted }) => aborted)).to.deep.equal([true, false]);
   });
 
-  it('waits are listened for only while somebody looks', async () => {
-    const calls: string[] = [];
-    poller = make({
-      listen: () => {
-        calls.push('on');
-        return () => void calls.push('off');
-      },
-    });
-    poller.attach(viewer())();
-    await time.advance(60_000);
-    expect(calls).to.deep.equal(['on', 'off']);
+  it('what two instances have done, one of which holds nothing: by their records, for whoever looks', async () => {
+    const ids = ['client-1', 'client-2'];
+    const write = (acquired: number): void => {
+      for (const reader of readers) {
+        reader.clients = ids;
+        for (const id of ids)
+          reader.written.set(
+            clientKey('', id),
+            recordText(
+              { id, label: id },
+              {
+                held: [],
+                beat: 1,
+                waits: [],
+                counts: { ageMs: time.now(), acquired, lost: 0, waits: [acquired] },
+              },
+            ),
+          );
+      }
+    };
+    await time.advance(100_000);
+    poller.attach(viewer());
+    await time.advance(0);
+    expect(poller.shown.minute.shared).to.equal(undefined);
+    write(100);
+    await time.advance(20_000);
+    expect(poller.shown.minute.shared?.acquired.every((one) => one === null || one === 0)).to.equal(true);
+    write(160);
+    await time.advance(6_000);
+    const { acquired = [], lost = [], waitP99 = [] } = poller.shown.minute.shared ?? {};
+    expect(acquired.filter((one) => one === 6)).to.have.length.within(15, 20);
+    expect([Math.max(...lost.map(Number)), Math.max(...waitP99.map(Number))]).to.deep.equal([0, 1]);
+    for (const { written } of readers) written.clear();
+    await time.advance(6_000);
+    expect(poller.shown.minute.shared).to.equal(undefined);
   });
 });

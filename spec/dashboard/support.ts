@@ -1,5 +1,5 @@
 /** Locks as masters show them, and masters that the specs of the poller speak for. */
-import type { Reader } from '../../lib/dashboard/master-reader.js';
+import type { Reader, Scanned } from '../../lib/dashboard/master-reader.js';
 import type { LockKnown } from '../../lib/dashboard/combining.js';
 import { combined } from '../../lib/dashboard/combining.js';
 import { NOTHING_PUBLISHED } from '../../lib/dashboard/instances.js';
@@ -44,6 +44,8 @@ export class FakeReader implements Reader {
   /** What it holds. */
   readonly locks = new Map<string, LockRead>();
   asked = { times: 0, infos: 0, scans: 0, reads: 0, names: 0, texts: 0 };
+  /** Instances whose records its scan finds. */
+  clients: readonly string[] = [];
   /** Records and notes, by their keys. */
   readonly written = new Map<string, string>();
   lastKeys: readonly string[] = [];
@@ -67,10 +69,10 @@ export class FakeReader implements Reader {
     return Promise.resolve();
   }
 
-  scan(): Promise<{ readonly names: readonly string[]; readonly isOver: boolean } | undefined> {
+  scan(): Promise<Scanned | undefined> {
     this.asked.scans++;
     if (this.state !== 'up') return Promise.resolve(undefined);
-    return Promise.resolve({ names: [...this.locks.keys()], isOver: true });
+    return Promise.resolve({ names: [...this.locks.keys()], clients: this.clients, isOver: true });
   }
 
   texts(keys: readonly string[]): Promise<readonly (string | undefined)[]> {

@@ -2,6 +2,8 @@
 import { expect } from 'chai';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { BEHIND_CLAIM_MS, RECORD_LIFE_MS, REFRESH_MS } from '../../lib/lease/record-writer.js';
+import { readRecord } from '../../lib/lease/instance-record.js';
+import { waitPercentile } from '../../lib/telemetry/wait-times.js';
 import { clientKey, counterKey, noteKey } from '../../lib/protocol/keys.js';
 import { type Command, fingerprint } from '../../lib/redis/transport.js';
 import { publicPart } from '../../lib/runtime/random.js';
@@ -170,6 +172,24 @@ describe('names: records', () => {
     await closing;
     expect(one.masters[0]?.value(key)).to.equal(undefined);
     expect(one.time.pending, 'no timer is left').to.equal(0);
+  });
+
+  it('it has what the instance has done, as of its last write', async () => {
+    const one = bench(3, { localTurns: 0 });
+    const lease = await one.redlock.acquire('r');
+    const waiting = one.redlock.acquire('r');
+    await one.time.advance(1_000);
+    await lease.release();
+    await (await waiting).release();
+    const id = publicPart(lease.token);
+    const counts = () => readRecord(id, String(one.masters[0]?.value(clientKey('', id))))?.counts;
+    expect(counts()?.waits.reduce((sum, count) => sum + count, 0)).to.equal(1);
+    await one.time.advance(REFRESH_MS);
+    const { acquired, ageMs, lost, waits = [] } = counts() ?? {};
+    expect([acquired, ageMs, lost]).to.deep.equal([2, REFRESH_MS + BEHIND_CLAIM_MS, 0]);
+    expect([waits[0], waitPercentile(waits, 0.99)]).to.satisfy(
+      ([short = 0, long = 0]: readonly number[]) => short === 1 && long >= 1_000 && long < 1_190,
+    );
   });
 
   it('the option keyPrefix is part of its key, and of that of a note', async () => {

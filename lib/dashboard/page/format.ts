@@ -6,6 +6,13 @@ export function count(number: number): string {
   return NUMBER.format(number);
 }
 
+const FEW = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
+
+/** How many in a second, where there may be less than one. */
+export function rate(number: number): string {
+  return number < 10 ? FEW.format(number) : count(Math.round(number));
+}
+
 /** One thing, or several. */
 export function counted(number: number, one: string, many = `${one}s`): string {
   return `${count(number)} ${number === 1 ? one : many}`;

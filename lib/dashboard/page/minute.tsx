@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import type { MinuteShown } from '../public.js';
 import { Chart } from './chart.js';
-import { count, shortTime } from './format.js';
+import { count, rate, shortTime } from './format.js';
 import { Empty } from './shown.js';
 
 export function Minute({ minute }: { readonly minute: MinuteShown }): JSX.Element {
@@ -25,8 +25,8 @@ export function Minute({ minute }: { readonly minute: MinuteShown }): JSX.Elemen
             <Chart
               title="Per second"
               lines={[
-                { name: 'acquired', values: shared.acquired, colour: 'accent', show: count },
-                { name: 'lost', values: shared.lost, colour: 'bad', show: count },
+                { name: 'acquired', values: shared.acquired, colour: 'accent', show: rate },
+                { name: 'lost', values: shared.lost, colour: 'bad', show: rate },
               ]}
             />
             <Chart
@@ -41,7 +41,9 @@ export function Minute({ minute }: { readonly minute: MinuteShown }): JSX.Elemen
       </div>
       {shared === undefined ? (
         <Empty>No instance shares its counts, so acquisitions, waits and losses are not known.</Empty>
-      ) : null}
+      ) : (
+        <p class="remark">Instances report what they have done every 20 s: the latest is still to come.</p>
+      )}
     </section>
   );
 }

@@ -30,7 +30,12 @@ function written(
     holder: i.toString(16).padStart(10, '0'),
     fence: 1_790_000_000_000_000 + i,
   }));
-  const text = recordText(info, { held, beat: 1, waits });
+  const text = recordText(info, {
+    held,
+    beat: 1,
+    waits,
+    counts: { ageMs: 1, acquired: 1, lost: 0, waits: [] },
+  });
   return { length: text.length, read: readRecord('me', text)?.waits };
 }
 
