@@ -6,32 +6,16 @@ import { inPlainWords, notConnected, Silence, toError } from '../redis/server-er
 import type { Command, Transport } from '../redis/transport.js';
 import type { Clock, Timers } from '../runtime/clock.js';
 import { medianOf } from '../runtime/statistics.js';
-import {
-  type LockRead,
-  MOST_NAMED,
-  readCommand,
-  readLock,
-  readScan,
-  type ScanStep,
-  scanStep,
-  textsCommand,
-} from './reading.js';
+import { type LockRead, MOST_NAMED, readCommand, readLock, textsCommand } from './reading.js';
+import { Scan, type Scanned } from './scan.js';
 import { ServerInfo } from '../diagnosis/server-info.js';
 
 /** How long a master may take for an answer, in ms. */
 const ANSWER_MS = 1_000;
-/** How many steps of SCAN one round makes, at most: 5,000 keys. */
-const MOST_STEPS = 10;
 /** How many locks one call reads: a master serves nobody else for about a millisecond. */
 const AT_ONCE = 100;
 /** Of how many round trips the latency is the median. */
 const TRIPS = 15;
-
-/** What a scan has found. */
-export interface Scanned extends Omit<ScanStep, 'cursor'> {
-  /** Whether it has come to its end. */
-  readonly isOver: boolean;
-}
 
 /** What the poller asks of a master. */
 export interface Reader {
@@ -46,10 +30,10 @@ export interface Reader {
   /** Asks for what the server says about itself. */
   ask(): Promise<void>;
   /** Goes on with its scan. */
-  scan(): Promise<Scanned | undefined>;
+  scan(): Promise<Scanned>;
   /** Reads locks; `opened` with their waiters. @returns those that it could read */
   read(names: readonly string[], opened: ReadonlySet<string>): Promise<ReadonlyMap<string, LockRead>>;
-  /** Reads texts; none of a cluster, where keys are in many slots. */
+  /** Reads texts. */
   texts(keys: readonly string[]): Promise<readonly (string | undefined)[]>;
 }
 
@@ -66,7 +50,7 @@ export class MasterReader implements Reader {
   readonly #transport: Transport;
   readonly #place: Place;
   readonly #tripsMs: number[] = [];
-  #cursor = '0';
+  readonly #scan: Scan;
   #open = 0;
   #failure: Error | undefined;
   /** Whether it answered the last time that it was asked for its clock. */
@@ -78,6 +62,10 @@ export class MasterReader implements Reader {
     this.node = transport.name;
     this.#transport = transport;
     this.#place = place;
+    const { isCluster, keyPrefix: clientPrefix } = transport;
+    this.#scan = new Scan({ isCluster, clientPrefix, keyPrefix: place.keyPrefix }, (command) =>
+      this.#ask(command),
+    );
   }
 
   get state(): Reader['state'] {
@@ -114,20 +102,8 @@ export class MasterReader implements Reader {
     if (typeof reply === 'string') this.info = new ServerInfo(reply);
   }
 
-  /** A cluster is not scanned: a script runs on one of its servers only. */
-  async scan(): Promise<Scanned | undefined> {
-    if (this.#transport.isCluster) return { names: [], clients: [], isOver: true };
-    const [names, clients]: [string[], string[]] = [[], []];
-    for (let step = 0; step < MOST_STEPS; step++) {
-      const command = scanStep(this.#cursor, this.#transport.keyPrefix, this.#place.keyPrefix);
-      const found = readScan(await this.#ask(command));
-      if (found === undefined) return undefined;
-      names.push(...found.names);
-      clients.push(...found.clients);
-      this.#cursor = found.cursor;
-      if (found.cursor === '0') return { names, clients, isOver: true };
-    }
-    return { names, clients, isOver: false };
+  scan(): Promise<Scanned> {
+    return this.#scan.goOn();
   }
 
   async read(names: readonly string[], opened: ReadonlySet<string>): Promise<ReadonlyMap<string, LockRead>> {
@@ -139,8 +115,14 @@ export class MasterReader implements Reader {
   }
 
   async texts(keys: readonly string[]): Promise<readonly (string | undefined)[]> {
-    const reply = this.#transport.isCluster ? undefined : await this.#ask(textsCommand(keys));
-    return Array.isArray(reply) ? reply.map((text) => (typeof text === 'string' ? text : undefined)) : [];
+    const most = this.#transport.isCluster ? 1 : keys.length; // of a cluster's keys, each may be in another slot
+    const texts: (string | undefined)[] = [];
+    for (let i = 0; i < keys.length; i += most) {
+      const reply = await this.#ask(textsCommand(keys.slice(i, i + most)));
+      if (!Array.isArray(reply)) return texts;
+      texts.push(...reply.map((text) => (typeof text === 'string' ? text : undefined)));
+    }
+    return texts;
   }
 
   /** @returns whether it answered everything */

@@ -182,9 +182,9 @@ export class Poller {
     await Promise.all(
       readers.map(async (reader) => {
         const found = await reader.scan();
-        if (found?.isOver === true) this.#scanned.add(reader);
-        this.#book.add((found?.names ?? []).filter(isWanted));
-        this.#instances.found(found?.clients ?? []);
+        if (found.isOver) this.#scanned.add(reader);
+        this.#book.add(found.names.filter(isWanted));
+        this.#instances.found(found.clients);
       }),
     );
     await this.#readLocks();

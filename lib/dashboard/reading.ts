@@ -145,8 +145,41 @@ export function textsCommand(keys: readonly string[]): Command {
   return { name: 'eval', args: [TEXTS, String(keys.length), ...keys] };
 }
 
-export function scanStep(cursor: string, clientPrefix: string, keyPrefix: string): Command {
-  return { name: 'eval', args: [SCANNING, '0', cursor, clientPrefix, keyPrefix] };
+/** @param at  a key of the server that is to be scanned; undefined if there is one server */
+export function scanStep(
+  cursor: string,
+  clientPrefix: string,
+  keyPrefix: string,
+  at: string | undefined,
+): Command {
+  const keys = at === undefined ? [] : [at];
+  return {
+    name: 'eval',
+    args: [SCANNING, String(keys.length), ...keys, cursor, clientPrefix, keyPrefix],
+  };
+}
+
+/** Asks any server of a cluster for the slots of all. */
+export function slotsCommand(): Command {
+  return { name: 'eval', args: [`return redis.call('CLUSTER', 'SLOTS')`, '0'] };
+}
+
+/** Slots of one server of a cluster. */
+export interface SlotRange {
+  readonly first: number;
+  readonly last: number;
+  /** The server's id. */
+  readonly owner: string;
+}
+
+/** @returns none for an odd reply */
+export function readSlots(reply: unknown): readonly SlotRange[] {
+  const ranges: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  return ranges.flatMap((range) => {
+    const [first, last, primary]: readonly unknown[] = Array.isArray(range) ? range : [];
+    const [, , owner]: readonly unknown[] = Array.isArray(primary) ? primary : [];
+    return typeof owner === 'string' ? [{ first: Number(first), last: Number(last), owner }] : [];
+  });
 }
 
 /** @param keys  those of the locks @param waiters  how many of each lock's waiters to name */

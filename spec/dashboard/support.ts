@@ -1,5 +1,6 @@
 /** Locks as masters show them, and masters that the specs of the poller speak for. */
-import type { Reader, Scanned } from '../../lib/dashboard/master-reader.js';
+import type { Reader } from '../../lib/dashboard/master-reader.js';
+import type { Scanned } from '../../lib/dashboard/scan.js';
 import type { LockKnown } from '../../lib/dashboard/combining.js';
 import { combined } from '../../lib/dashboard/combining.js';
 import { NOTHING_PUBLISHED } from '../../lib/dashboard/instances.js';
@@ -69,9 +70,9 @@ export class FakeReader implements Reader {
     return Promise.resolve();
   }
 
-  scan(): Promise<Scanned | undefined> {
+  scan(): Promise<Scanned> {
     this.asked.scans++;
-    if (this.state !== 'up') return Promise.resolve(undefined);
+    if (this.state !== 'up') return Promise.resolve({ names: [], clients: [], isOver: false });
     return Promise.resolve({ names: [...this.locks.keys()], clients: this.clients, isOver: true });
   }
 
