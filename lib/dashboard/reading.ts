@@ -145,7 +145,7 @@ export function textsCommand(keys: readonly string[]): Command {
   return { name: 'eval', args: [TEXTS, String(keys.length), ...keys] };
 }
 
-/** @param at  a key of the server that is to be scanned; undefined if there is one server */
+/** @param at  a key of the server to scan, where there are several */
 export function scanStep(
   cursor: string,
   clientPrefix: string,
@@ -176,8 +176,8 @@ export interface SlotRange {
 export function readSlots(reply: unknown): readonly SlotRange[] {
   const ranges: readonly unknown[] = Array.isArray(reply) ? reply : [];
   return ranges.flatMap((range) => {
-    const [first, last, primary]: readonly unknown[] = Array.isArray(range) ? range : [];
-    const [, , owner]: readonly unknown[] = Array.isArray(primary) ? primary : [];
+    const [first, last, primary] = Array.isArray(range) ? (range as readonly unknown[]) : [];
+    const [, , owner] = Array.isArray(primary) ? (primary as readonly unknown[]) : [];
     return typeof owner === 'string' ? [{ first: Number(first), last: Number(last), owner }] : [];
   });
 }

@@ -1,7 +1,9 @@
-/** The smallest sets of rights, as docs/OPERATION.md has them: each in the block behind `<!-- rights: NAME -->`. */
+/** The smallest sets of rights, as the docs have them: each in the block behind `<!-- rights: NAME -->`. */
 import { readFileSync } from 'node:fs';
 
-const DOCS = readFileSync(new URL('../../docs/OPERATION.md', import.meta.url), 'utf8');
+const DOCS = ['OPERATION', 'DASHBOARD']
+  .map((name) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'))
+  .join('\n');
 
 /** The user whom the docs give them to. */
 export const USER = 'locker';

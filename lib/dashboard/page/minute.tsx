@@ -42,7 +42,7 @@ export function Minute({ minute }: { readonly minute: MinuteShown }): JSX.Elemen
       {shared === undefined ? (
         <Empty>No instance shares its counts, so acquisitions, waits and losses are not known.</Empty>
       ) : (
-        <p class="remark">Instances report what they have done every 20 s: the latest is still to come.</p>
+        <p class="remark">Instances report what they have done every 20 s: the latest is still to come.</p>
       )}
     </section>
   );
