@@ -274,7 +274,7 @@ export class LeaseSource implements Coordination {
     this.held.add(lease);
     const { counts } = this.telemetry;
     counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
-    if (call.by !== 'adopt') counts.waits.add(this.clock.earliest() - begunAtMs);
+    if (call.by !== 'adopt') counts.waits.add(lease.sinceMs - begunAtMs); // no second reading of the clock
     if (grant.turn > 0) counts.localHandOvers++;
     if (!this.#isClosing) return lease;
     void lease.release(); // closed in this very turn: nobody works under it yet
