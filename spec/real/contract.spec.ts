@@ -9,6 +9,7 @@ import type { FakeMaster } from '../support/fake-master.js';
 import { realBackend } from '../support/real-backend.js';
 import { type AnyClient, startCluster } from '../support/real.js';
 import { EVERY_KIND, POOL_KINDS, UNORDERED_KINDS } from '../support/unordered.js';
+import { NODE_REDIS_SENTINELS, SentinelSet } from './support/sentinel-set.js';
 import { wide } from '../support/breadth.js';
 
 const SIZES = [1, 2, 3, 5];
@@ -66,3 +67,16 @@ for (const [i, kind] of [...EVERY_KIND, ...POOL_KINDS.slice(1)].entries()) {
     overMasters(await startCluster(), (port) => kind.openCluster(port)),
   );
 }
+// with one connection, and with several
+for (const kind of wide(
+  [NODE_REDIS_SENTINELS[0], NODE_REDIS_SENTINELS[3]].filter((one) => one !== undefined),
+  [],
+))
+  contract(`a Sentinel set, ${kind.name}`, [1], async () => {
+    const set = await SentinelSet.start();
+    return realBackend({
+      ports: [set.master.options.port ?? 0],
+      connect: () => kind.open(set),
+      stop: () => set.stop(),
+    });
+  });

@@ -9,13 +9,14 @@ import { createClient } from 'redis';
 import { createClient as createClient5 } from 'redis5';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
-import { freePort, HOST } from '../../../scripts/masters/wait.js';
+import { HOST } from '../../../scripts/masters/wait.js';
 import { rightsOf, USER } from '../../support/documented-rights.js';
 import { PATIENT } from '../../support/patience.js';
 import { type AnyClient, byHand, connected, eventually } from '../../support/real.js';
 import { rejection } from '../../support/rejection.js';
 import { type Certificate, certify, certifyBy, shown } from '../support/certificates.js';
 import { expectPromises, untilAllAnswer } from '../support/promises.js';
+import { openTlsPort } from '../support/tls-port.js';
 
 const NODES = 3;
 const DATABASE = 5;
@@ -241,7 +242,7 @@ describe('set-ups: TLS on both sides', function () {
   });
   before(async () => {
     masters = await startMasters(NODES, { backend: 'process' });
-    tlsPorts = await Promise.all(masters.list.map(({ port }) => openTlsPort(port)));
+    tlsPorts = await Promise.all(masters.list.map(({ port }) => openTlsPort(port, server, 'yes')));
   });
   afterEach(async () => {
     for (const redlock of locks.splice(0)) await redlock.close({ releaseHeld: true });
@@ -250,21 +251,6 @@ describe('set-ups: TLS on both sides', function () {
     await masters.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-
-  /** A port of its own for TLS, on which the server asks for a certificate. */
-  async function openTlsPort(port: number): Promise<number> {
-    const [hand, tlsPort] = [byHand(port), await freePort()];
-    const settings = {
-      'tls-ca-cert-file': server.caFile,
-      'tls-cert-file': server.certFile,
-      'tls-key-file': server.keyFile,
-      'tls-auth-clients': 'yes',
-      'tls-port': `${tlsPort}`,
-    };
-    for (const [name, value] of Object.entries(settings)) await hand.config('SET', name, value);
-    hand.disconnect();
-    return tlsPort;
-  }
 
   const CLIENTS = ['ioredis', 'redis'] as const;
   const toIoredis = (tls: object, port: number): At => ({ host: HOST, port, tls });
