@@ -46,6 +46,11 @@ export function resolveSteal(
 
 /** @throws RedlockError `INVALID_ARGUMENT` */
 export function graceOf({ graceMs = Infinity }: GraceOptions): number {
-  if (graceMs === Infinity || isCount(graceMs, 0)) return graceMs;
-  throw invalidArgument('graceMs', graceMs, 'a whole number of milliseconds from 0 on, or Infinity');
+  checkGrace('graceMs', graceMs);
+  return graceMs;
+}
+
+export function checkGrace(name: string, graceMs: number): void {
+  if (graceMs !== Infinity && !isCount(graceMs, 0))
+    throw invalidArgument(name, graceMs, 'a whole number of milliseconds from 0 on, or Infinity');
 }

@@ -46,6 +46,9 @@ function lossOf(given: AnyLease): RedlockError | undefined {
 
 /** The same loss, but its cause is the routine's error, not the reason for the loss; the text and the tally give that reason. */
 function causedBy(loss: RedlockError, cause: unknown): RedlockError {
-  const { attempts, elapsedMs, resources, tally } = loss;
-  return new RedlockError('LOCK_LOST', loss.message, { resources, attempts, elapsedMs, tally, cause });
+  const { attempts, elapsedMs, resources, stolenBy, tally } = loss;
+  return new RedlockError('LOCK_LOST', loss.message, {
+    ...{ resources, attempts, elapsedMs, tally, stolenBy },
+    cause,
+  });
 }

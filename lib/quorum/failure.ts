@@ -145,15 +145,20 @@ export function closingError(resources: readonly string[]): RedlockError {
 /** The error for a lease that another instance took away. */
 export function stolenError(stolenBy: string, resources: readonly string[]): RedlockError {
   const text = `the lease on ${nameResources(resources)} was lost: ${stolenBy === '' ? 'another instance' : stolenBy} took it away`;
-  return new RedlockError('LOCK_LOST', text, { resources, ...(stolenBy === '' ? {} : { stolenBy }) });
+  return new RedlockError('LOCK_LOST', text, { resources, stolenBy });
 }
 
 /** The error for a lost lease. */
-export function lossError(why: string, resources: readonly string[], cause?: RedlockError): RedlockError {
+export function lossError(
+  why: string,
+  resources: readonly string[],
+  cause?: RedlockError,
+  stolenBy?: string,
+): RedlockError {
   const text = `the lease on ${nameResources(resources)} was lost: ${why}`;
   if (cause === undefined) return new RedlockError('LOCK_LOST', text, { resources });
   const { attempts, elapsedMs, tally } = cause;
-  return new RedlockError('LOCK_LOST', text, { resources, attempts, elapsedMs, tally, cause });
+  return new RedlockError('LOCK_LOST', text, { resources, attempts, elapsedMs, tally, stolenBy, cause });
 }
 
 /** What an extension's round says of its end. */
@@ -173,8 +178,8 @@ export function extensionError(
   const failure = isLate ? 'late' : isRegaining ? 'unknown' : failureOf(round.decision);
   const error = roundError(failure, round, nodes, context);
   if (failure !== 'held' && failure !== 'wrongType') return error;
-  const why = isTakenAway(round) ? 'it was taken away' : 'masters refuse to extend it';
-  return lossError(why, context.resources, error);
+  if (!isTakenAway(round)) return lossError('masters refuse to extend it', context.resources, error);
+  return lossError('it was taken away', context.resources, error, '');
 }
 
 /** Whether masters list its token: somebody has taken the lease away. */

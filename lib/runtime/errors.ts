@@ -190,7 +190,10 @@ export class RedlockError extends Error {
    * not be found out within a node timeout, if nobody has a quorum, for a holder of another library, and for other codes.
    */
   readonly heldBy: HeldBy | undefined;
-  /** For `LOCK_LOST`: the label of the instance that took the lock away, if the holder was told by a push. */
+  /**
+   * For `LOCK_LOST`: the label of the instance that took the lock away; empty if it has none, or the holder learned of it by a
+   * renewal. Undefined if it was lost otherwise.
+   */
   readonly stolenBy: string | undefined;
   /**
    * For `LOCK_TAKEN` of `acquire` and `using`: the calls that wait for each other, this one first, as of the last seconds. Undefined

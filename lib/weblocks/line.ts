@@ -52,7 +52,7 @@ export class Place {
 export class Line {
   /** Behind others, in their order. */
   readonly #waiting = new Set<Place>();
-  /** Those that ask the masters: one exclusive request, or shared ones. */
+  /** Those that ask the masters: one exclusive request, or shared ones; and those that steal the lock. */
   readonly #asking = new Set<Place>();
   /** Those whose callbacks run. */
   readonly #holding = new Set<Place>();
@@ -77,6 +77,12 @@ export class Line {
     if (place.ifAvailable && this.#hasWaiters()) return place.come('taken');
     this.#waiting.add(place);
     this.#goOn();
+  }
+
+  /** It steals the lock: it asks beside those that ask, and behind nobody. */
+  pass(place: Place): void {
+    this.#asking.add(place);
+    place.come('asks');
   }
 
   /** The masters have granted its request. */

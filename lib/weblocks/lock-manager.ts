@@ -1,4 +1,5 @@
 /** The Web Locks API over the masters of a `Redlock` instance (https://w3c.github.io/web-locks/). */
+import type { Lease } from '../lease/public.js';
 import type { Lockable, ReadWriteLock } from '../locks/lockable.js';
 import type { Redlock } from '../redlock.js';
 import { fingerprint } from '../redis/transport.js';
@@ -56,8 +57,10 @@ export class LockManager {
    *
    * All failures are rejections.
    *
+   * With `steal`, all holders lose the lock, and their requests reject with `AbortError`; nobody's callback is stopped.
+   *
    * @throws TypeError: wrong arguments · DOMException `NotSupportedError`: a name that begins with `-`, options that exclude each
-   *   other, `steal` · the signal's reason · RedlockError `WRONG_KIND`, `MISCONFIGURED`, `CLOSED` · `LOCK_TAKEN`: the instance has
+   *   other · DOMException `AbortError`: the lock was stolen · the signal's reason · RedlockError `WRONG_KIND`, `MISCONFIGURED`, `CLOSED` · `LOCK_TAKEN`: the instance has
    *   `maxWaiters` already · `INVALID_ARGUMENT`: a Redis Cluster cannot have the name · with `ifAvailable` also `NO_QUORUM`,
    *   `QUARANTINED`, `VALIDITY_EXPIRED` · what the callback throws
    */
@@ -71,7 +74,8 @@ export class LockManager {
     const place = new Place(mode, ifAvailable);
     const cancellation = new Cancellation(signal);
     cancellation.listen(() => this.#leave(name, line, place));
-    line.enter(place);
+    if (request.steal) line.pass(place);
+    else line.enter(place);
     try {
       // What waited goes on in its caller's asynchronous context, not in that of the request that made room for it. What need
       // not wait asks before the call returns, and so before a `query` of the same tick.
@@ -116,23 +120,29 @@ export class LockManager {
 
   /** Asks the masters for the lock, and runs the callback under it. */
   async #ask(
-    { callback, ifAvailable, mode, name, signal }: LockRequest,
+    { callback, ifAvailable, mode, name, signal, steal }: LockRequest,
     line: Line,
     place: Place,
     cancellation: Cancellation,
   ): Promise<{ readonly isTaken: boolean; readonly value?: unknown }> {
-    const { read, write } = this.#lockOf(name);
-    const lock: Lockable = mode === 'shared' ? read : write;
-    const { ttlMs } = this.#options;
+    const locks = this.#lockOf(name);
+    const { stealGraceMs: graceMs, ttlMs } = this.#options;
     let isGranted = false;
+    const run = (lease: Lease): Promise<unknown> => {
+      isGranted = true;
+      if (cancellation.cancelled !== undefined) throw signal?.reason; // between its grant and its callback
+      cancellation.dispose();
+      line.grant(place, lease);
+      return unlessStolen(lease, callback(new HeldLock(name, mode, lease)));
+    };
     try {
-      const value = await lock.using({ ttlMs, waitMs: ifAvailable ? 0 : Infinity, signal }, (lease) => {
-        isGranted = true;
-        if (cancellation.cancelled !== undefined) throw signal?.reason; // between its grant and its callback
-        cancellation.dispose();
-        line.grant(place, lease);
-        return callback(new HeldLock(name, mode, lease));
-      });
+      const lock: Lockable = mode === 'shared' ? locks.read : locks.write;
+      const value = steal
+        ? await under(
+            await locks.steal({ ttlMs, renew: true, waitMs: Infinity, passWaiters: true, graceMs }),
+            run,
+          )
+        : await lock.using({ ttlMs, waitMs: ifAvailable ? 0 : Infinity, signal }, run);
       return { isTaken: false, value };
     } catch (error) {
       if (isGranted || !RedlockError.is(error)) throw error;
@@ -173,4 +183,32 @@ export class LockManager {
 /** Fingerprints of what this manager holds. */
 function ownOf(line: Line): ReadonlySet<string> {
   return new Set(line.held.map(({ lease }) => fingerprint(lease.token)));
+}
+
+/** Runs the callback, and gives the lock back. */
+async function under(lease: Lease, run: (lease: Lease) => Promise<unknown>): Promise<unknown> {
+  try {
+    return await run(lease);
+  } finally {
+    await lease.release().catch(() => undefined); // what is left ends by its ttl
+  }
+}
+
+/** Settles as the callback does, or rejects once its lock is stolen. */
+async function unlessStolen(lease: Lease, result: unknown): Promise<unknown> {
+  const { signal } = lease;
+  let onAbort = (): void => undefined;
+  const stolen = new Promise<never>((_, reject) => {
+    onAbort = () => {
+      const reason: unknown = signal.reason;
+      if (RedlockError.is(reason) && reason.stolenBy !== undefined)
+        reject(new DOMException('The lock was stolen by another request.', 'AbortError'));
+    };
+  });
+  signal.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([result, stolen]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }

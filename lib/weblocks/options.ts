@@ -2,6 +2,7 @@
 import { isName } from '../input/given.js';
 import { checkNames } from '../input/option-names.js';
 import { resolveTtl } from '../input/options.js';
+import { checkGrace } from '../input/steal-options.js';
 import type { Redlock } from '../redlock.js';
 import { invalidArgument } from '../runtime/errors.js';
 
@@ -17,11 +18,17 @@ export interface LockManagerOptions {
    * `ttlMs`. A lock is renewed while its callback runs. @default the instance's `ttlMs`
    */
   readonly ttlMs?: number | undefined;
+  /**
+   * For how long holders that do not answer keep a lock that is stolen, as `graceMs` of `redlock.steal`. Milliseconds.
+   * @default Infinity: as long as it is valid
+   */
+  readonly stealGraceMs?: number | undefined;
 }
 
 export interface ResolvedLockManagerOptions {
   readonly prefix: string;
   readonly ttlMs: number;
+  readonly stealGraceMs: number;
 }
 
 const DEFAULT_PREFIX = 'weblocks:';
@@ -30,8 +37,12 @@ const DEFAULT_PREFIX = 'weblocks:';
 export function resolveLockManager(redlock: Redlock, given: LockManagerOptions): ResolvedLockManagerOptions {
   if (typeof redlock?.readWriteLock !== 'function')
     throw invalidArgument('redlock', redlock, 'a Redlock instance');
-  checkNames('options', given, ['prefix', 'ttlMs']);
-  const { prefix = DEFAULT_PREFIX, ttlMs } = given;
+  checkNames('options', given, ['prefix', 'ttlMs', 'stealGraceMs']);
+  const { prefix = DEFAULT_PREFIX, ttlMs, stealGraceMs = Infinity } = given;
   if (!isName(prefix)) throw invalidArgument('prefix', prefix, 'a string of well-formed Unicode, not empty');
-  return Object.freeze({ prefix, ttlMs: resolveTtl(ttlMs, redlock.options.ttlMs, redlock.options) });
+  checkGrace('stealGraceMs', stealGraceMs);
+  return Object.freeze({
+    ...{ prefix, stealGraceMs },
+    ttlMs: resolveTtl(ttlMs, redlock.options.ttlMs, redlock.options),
+  });
 }

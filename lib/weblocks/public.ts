@@ -32,7 +32,10 @@ export interface LockOptions {
   readonly mode?: LockMode | undefined;
   /** Does not wait: calls back with null if the lock cannot be had now. Excludes `signal`. @default false */
   readonly ifAvailable?: boolean | undefined;
-  /** Not supported: true rejects with `NotSupportedError`. @default false */
+  /**
+   * Takes the lock away from its holders, before those that wait. Excludes `ifAvailable`, `signal` and shared locks. It waits for
+   * holders that do not answer, as long as the manager's `stealGraceMs` says. @default false
+   */
   readonly steal?: boolean | undefined;
   /** Ends the wait: the request rejects with the signal's reason. Has no effect on a lock that was granted. */
   readonly signal?: AbortSignal | undefined;

@@ -12,6 +12,7 @@ export interface LockRequest {
   readonly mode: LockMode;
   readonly ifAvailable: boolean;
   readonly signal: AbortSignal | undefined;
+  readonly steal: boolean;
   readonly callback: LockGrantedCallback<unknown, Lock | null>;
 }
 
@@ -20,7 +21,7 @@ const FEWEST_ARGUMENTS = 2;
 
 /**
  * @throws TypeError: an argument that cannot be converted · DOMException `NotSupportedError`: a name that begins with a hyphen,
- *   options that exclude each other, or `steal` · the signal's reason, if it has aborted
+ *   options that exclude each other · the signal's reason, if it has aborted
  */
 export function requestOf(given: readonly unknown[]): LockRequest {
   if (given.length < FEWEST_ARGUMENTS)
@@ -36,8 +37,7 @@ export function requestOf(given: readonly unknown[]): LockRequest {
   if (signal !== undefined && (steal || ifAvailable))
     throw notSupported('signal has no effect with steal or ifAvailable, which do not wait');
   if (signal?.aborted === true) throw signal.reason;
-  if (steal) throw notSupported('steal is not supported');
-  return { name, mode, ifAvailable, signal, callback };
+  return { name, mode, ifAvailable, signal, steal, callback };
 }
 
 interface Options {

@@ -5,6 +5,7 @@ import type { Lock, LockOptions } from '../../lib/weblocks/public.js';
 /** A lock that is held until `release` is called. */
 export interface Holding {
   readonly lock: Lock;
+  readonly request: Promise<unknown>;
   /** Lets the callback return, and resolves when the request has settled. */
   release(): Promise<void>;
 }
@@ -20,7 +21,7 @@ export async function hold(locks: LockManager, name: string, options: LockOption
         finish();
         return request;
       };
-      resolve({ lock, release });
+      resolve({ lock, request, release });
       await finished;
     });
     request.catch(reject);
