@@ -25,7 +25,7 @@ export interface DashboardOptions {
   readonly basePath?: string | undefined;
   /** Which locks are shown: names that match a pattern with `*` and `?`. @default '*' */
   readonly names?: string | undefined;
-  /** How long a holder has to stop when its lock is stolen. Milliseconds; 0 takes it at once. @default 5_000 */
+  /** How long a holder has to stop when its lock is stolen, or a leader when it is deposed. Milliseconds. @default 5_000 */
   readonly graceMs?: number | undefined;
   /** Gets a line for each action, with who did it. @default to standard error */
   readonly log?: ((line: string) => void) | undefined;

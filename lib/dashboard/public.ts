@@ -203,9 +203,9 @@ export interface LocksShown {
 
 /** Which actions are offered. */
 export interface ActionsShown {
-  /** Taking a lock away at once, as `quorate unlock` does. */
+  /** Taking a lock away at once, as `quorate unlock --grace 0s` does. */
   readonly free: boolean;
-  /** Taking a lock away from a holder that gets notice first. */
+  /** Taking a lock away when its holder has stopped, or had its time. */
   readonly steal: boolean;
   /** Ending a leadership. */
   readonly depose: boolean;

@@ -389,12 +389,23 @@ describe(`the dashboard: N=${NODES}, real masters`, function () {
       await lease.release();
     });
 
-    it('what the instance does not offer is refused; what is no order is, too', async () => {
+    it('steal: the holder is told, and the next one has it when its time is over; depose: nobody leads', async () => {
+      const port = await serve({ graceMs: 100 });
+      const lease = await other.acquire('x');
+      const next = other.acquire('x');
+      const stolen = await act(port, { action: 'steal', name: 'x', confirm: 'x' });
+      expect([stolen.status, JSON.parse(stolen.text).outcome]).to.deep.equal([
+        200,
+        `released on ${NODES} of ${NODES} masters`,
+      ]);
+      expect((await next).fence).to.be.above(lease.fence ?? Infinity);
+      await (await next).release();
+      const deposed = await act(port, { action: 'depose', name: 'boss', confirm: 'boss' });
+      expect([deposed.status, JSON.parse(deposed.text).outcome]).to.deep.equal([409, 'nobody leads']);
+    });
+
+    it('what is no order is refused', async () => {
       const port = await serve();
-      const offered = (await snapshot(port)).actions;
-      for (const action of ['steal', 'depose'] as const)
-        if (!offered[action])
-          expect((await act(port, { action, name: 'x', confirm: 'x' })).status).to.equal(404);
       for (const body of [
         {},
         { action: 'drop', name: 'x', confirm: 'x' },

@@ -1,5 +1,6 @@
 /** `quorate unlock`: takes a lock away from its holder. */
 import { createInterface } from 'node:readline/promises';
+import { SystemClock, SystemTimers } from '../../runtime/clock.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT, Failure, misuse } from '../failure.js';
 import type { Answering, Takeable } from '../../upkeep/freeing.js';
@@ -74,14 +75,14 @@ async function take(
   }
   if (!isSemaphore && (!isForeign || forMs !== undefined)) {
     const waitMs = Math.min(graceMs, leftMs);
-    const notice = setTimeout(
-      () => complain(`${name}: its holder has ${shownTime(waitMs)} to stop`),
-      NOTICE_MS,
+    const clock = new SystemClock();
+    const notice = new SystemTimers().wait(NOTICE_MS, () =>
+      complain(`${name}: its holder has ${shownTime(waitMs)} to stop`),
     );
-    const begunAtMs = performance.now();
+    const begunAtMs = clock.now();
     const wasHeld = await tellAndFree(redlock, name, { isShared: 'kind' in shown, graceMs, keepMs: forMs });
-    clearTimeout(notice);
-    if (wasHeld && !isForeign && held.length > 0) isStopped = performance.now() - begunAtMs < waitMs;
+    notice.cancel();
+    if (wasHeld && !isForeign && held.length > 0) isStopped = clock.now() - begunAtMs < waitMs;
     else if (forMs === undefined) await releaseAll(taking); // votes of which nobody has a quorum
   }
   return isStopped;

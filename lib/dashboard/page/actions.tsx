@@ -8,12 +8,12 @@ const TEXTS: Readonly<Record<ActionName, { readonly verb: string; readonly effec
   free: {
     verb: 'Free',
     effect:
-      'Takes the lock from its holder, and hands it over to the first waiter. The holder may go on working beside the next one until its next renewal fails.',
+      'Takes the lock from its holder at once, and hands it over to the first waiter. The holder is told, and may go on beside the next one until it stops.',
   },
   steal: {
     verb: 'Steal',
     effect:
-      'Tells the holder to stop, and takes the lock when it has, or when its time for that is over. A holder that ignores its signal goes on.',
+      'Tells the holder to stop, and hands the lock over to the first waiter when it has, or when its time for that is over. A holder that ignores its signal goes on.',
   },
   depose: {
     verb: 'Depose',

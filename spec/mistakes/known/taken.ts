@@ -83,18 +83,12 @@ export const TAKEN: readonly Mistake[] = [
   },
   {
     name: 'taken: unlock lists nothing',
-    patches: [{ in: 'unlock', find: 'await forbid(taking);', replace: '' }],
+    patches: [{ in: 'take', find: 'await forbid(taking);', replace: '' }],
     noticedBy: { specs: ['spec/command/commands.spec.ts'] },
   },
   {
     name: 'taken: unlock keeps nothing',
-    patches: [
-      {
-        in: 'unlock',
-        find: 'kept = await keepAll(taking, forMs)',
-        replace: 'kept = quorum; await releaseAll(taking)',
-      },
-    ],
+    patches: [{ in: 'free', find: 'keepMs > 0 ?', replace: 'keepMs > Infinity ?' }],
     noticedBy: { specs: ['spec/command/commands.spec.ts'] },
   },
 ];
