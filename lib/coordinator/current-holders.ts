@@ -4,6 +4,7 @@ import { GRANTED, oddReply, type Outcome, quorumOf, unknown, unknownBy } from '.
 import { integers } from '../protocol/replies.js';
 import type { Scope } from '../protocol/scope.js';
 import type { SurveyAnswer } from '../quorum/survey.js';
+import { NOT_AWAITED } from '../redis/server-errors.js';
 import { AT_REST, tokenIn } from '../runtime/random.js';
 
 type Lock = Pick<Scope, 'keys' | 'kind'>;
@@ -22,6 +23,8 @@ export interface HoldersSeen {
    * that of a client that waits or claims at this moment.
    */
   readonly tokens: readonly string[];
+  /** No further answer can add a token or take one away. */
+  readonly isSure: boolean;
 }
 
 const WRONG_KIND: Outcome = {
@@ -37,8 +40,8 @@ export function holdersRequest({ keys, kind }: Lock): Request {
   return kind.name === 'mutex' ? inspection(key) : sharedInspection(key);
 }
 
-/** @param answers  to that request, one of each master */
-export function holdersIn(answers: readonly SurveyAnswer[], { kind }: Lock): HoldersSeen {
+/** @param answers  to that request, by the master's index; undefined for one that is missing */
+export function holdersIn(answers: readonly (SurveyAnswer | undefined)[], { kind }: Lock): HoldersSeen {
   const isShared = kind.name !== 'mutex';
   const looks = answers.map((answer) => readLook(answer, isShared));
   const votes = new Map<string, number>();
@@ -50,21 +53,25 @@ export function holdersIn(answers: readonly SurveyAnswer[], { kind }: Lock): Hol
   const winners = having(needed);
   // of an exclusive lock, there is one at most
   const tokens = winners.length > 0 && !isShared ? winners : having(Math.max(1, needed - silent));
-  return { outcomes: looks.map(({ outcome }) => outcome), tokens };
+  const isSure = looks.length - silent >= needed && tokens.every((token) => winners.includes(token));
+  return { outcomes: looks.map(({ outcome }) => outcome), tokens, isSure };
 }
 
 /** The outcome of a call of which only this matters. */
-export function outcomeOf(answer: SurveyAnswer, read: (reply: unknown) => Outcome | undefined): Outcome {
-  if (answer.kind === 'unknown') return unknownBy(answer.cause);
+export function outcomeOf(
+  answer: SurveyAnswer | undefined,
+  read: (reply: unknown) => Outcome | undefined,
+): Outcome {
+  if (answer?.kind !== 'answered') return unknownBy(answer?.cause ?? NOT_AWAITED);
   return read(answer.reply) ?? unknown(oddReply());
 }
 
-function readLook(answer: SurveyAnswer, isShared: boolean): Look {
-  const [code, , nowMs] = answer.kind === 'answered' ? integers(answer.reply, isShared ? 3 : 2) : [];
+function readLook(answer: SurveyAnswer | undefined, isShared: boolean): Look {
+  const [code, , nowMs] = answer?.kind === 'answered' ? integers(answer.reply, isShared ? 3 : 2) : [];
   const outcome = outcomeOf(answer, () =>
     code === 2 ? WRONG_KIND : code === undefined ? undefined : GRANTED,
   );
-  if (code !== 1 || answer.kind === 'unknown') return { outcome, tokens: [] };
+  if (code !== 1 || answer?.kind !== 'answered') return { outcome, tokens: [] };
   const parts = answer.reply as readonly unknown[]; // an array, as it has integers
   return { outcome, tokens: isShared ? liveIn(parts[3], nowMs ?? 0) : [tokenIn(String(parts[2]))] };
 }

@@ -20,7 +20,7 @@ import {
   type RoundFailure,
 } from '../quorum/failure.js';
 import { Grant } from '../quorum/grant.js';
-import { type SurveyAnswer, survey } from '../quorum/survey.js';
+import { type SurveyAnswer, type SurveyHooks, survey } from '../quorum/survey.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import { graceOf, ousting, taking } from '../protocol/lone-requests.js';
 import type { Node } from '../node/node.js';
@@ -143,7 +143,8 @@ export class Ousting implements Recipient {
   async #attempt(): Promise<number | undefined | Failed> {
     const { nodes, subscriptions } = this.#parts;
     const { scope, resources } = this.#terms;
-    const { outcomes, tokens } = holdersIn(await this.#ask(holdersRequest(scope)), scope);
+    const answers = await this.#ask(holdersRequest(scope), (some) => holdersIn(some, scope).isSure);
+    const { outcomes, tokens } = holdersIn(answers, scope);
     const failed = failureIn(outcomes);
     if (failed !== undefined) return failed;
     if (!tokens.every((token) => isOurs(token))) {
@@ -197,9 +198,10 @@ export class Ousting implements Recipient {
     return this.#backoff.context(this.#terms.resources);
   }
 
-  #ask(request: Request): Promise<readonly SurveyAnswer[]> {
+  #ask(request: Request, isEnough?: SurveyHooks['isEnough']): Promise<readonly SurveyAnswer[]> {
     const { nodes, timers } = this.#parts;
-    return survey(nodes, timers, { request, nodeTimeoutMs: this.#nodeTimeoutMs });
+    const question = { request, nodeTimeoutMs: this.#nodeTimeoutMs };
+    return survey(nodes, timers, { ...question, ...(isEnough && { isEnough }) });
   }
 
   /** Puts the own token in the place of theirs. @returns for how long their votes would have lived, in ms, at most the grace */
@@ -209,8 +211,10 @@ export class Ousting implements Recipient {
     const graceMs = Math.min(this.#wanted.graceMs, MOST_MS);
     if (scope.taken !== undefined) void this.#ask(taking(scope.taken, tokens, LATE_MS + ttlMs));
     const request = ousting(scope, this.#token, { stayMs: OUST_STAY_MS, ...this.#wanted, tokens, graceMs });
-    const answers = await this.#ask(request);
-    const failed = failureIn(answers.map((answer) => outcomeOf(answer, (reply) => request.read(reply))));
+    const failureOfSome = (some: readonly (SurveyAnswer | undefined)[]): Failed | undefined =>
+      failureIn(some.map((answer) => outcomeOf(answer, (reply) => request.read(reply))));
+    const answers = await this.#ask(request, (some) => failureOfSome(some) === undefined);
+    const failed = failureOfSome(answers);
     if (failed !== undefined) return failed;
     const leftMs = answers.map((answer) => (answer.kind === 'answered' ? graceOf(answer.reply) : 0));
     return Math.min(graceMs, Math.max(...leftMs)); // the own token from an earlier try may stay for longer

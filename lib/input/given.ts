@@ -44,3 +44,9 @@ export function argumentsOfUsing<Options extends object, Routine extends (lease:
   if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
   return { options: isShort ? undefined : optionsOrRoutine, routine };
 }
+
+/** Of a holder whose lock is taken away. @throws RedlockError `INVALID_ARGUMENT` */
+export function checkGrace(name: string, graceMs: unknown): void {
+  if (graceMs !== Infinity && !isCount(graceMs, 0))
+    throw invalidArgument(name, graceMs, 'a whole number of milliseconds from 0 on, or Infinity');
+}

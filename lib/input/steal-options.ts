@@ -1,6 +1,6 @@
 /** The options of taking a lock away: what they mean, and their checks. */
 import { invalidArgument } from '../runtime/errors.js';
-import { isCount } from './given.js';
+import { checkGrace } from './given.js';
 import { type AcquireOptions, resolveCall } from './options.js';
 import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 
@@ -48,9 +48,4 @@ export function resolveSteal(
 export function graceOf({ graceMs = Infinity }: GraceOptions): number {
   checkGrace('graceMs', graceMs);
   return graceMs;
-}
-
-export function checkGrace(name: string, graceMs: number): void {
-  if (graceMs !== Infinity && !isCount(graceMs, 0))
-    throw invalidArgument(name, graceMs, 'a whole number of milliseconds from 0 on, or Infinity');
 }

@@ -1,8 +1,7 @@
 /** The options of a `LockManager`, resolved once. */
-import { isName } from '../input/given.js';
+import { checkGrace, isName } from '../input/given.js';
 import { checkNames } from '../input/option-names.js';
 import { resolveTtl } from '../input/options.js';
-import { checkGrace } from '../input/steal-options.js';
 import type { Redlock } from '../redlock.js';
 import { invalidArgument } from '../runtime/errors.js';
 

@@ -392,14 +392,18 @@ describe(`the dashboard: N=${NODES}, real masters`, function () {
     it('steal: the holder is told, and the next one has it when its time is over; depose: nobody leads', async () => {
       const port = await serve({ graceMs: 100 });
       const lease = await other.acquire('x');
-      const next = other.acquire('x');
+      const waiting = Redlock.connect(masters.urls, PATIENT);
+      const next = waiting.acquire('x');
+      await eventually(async () => (await other.inspect('x')).waiting === 1);
       const stolen = await act(port, { action: 'steal', name: 'x', confirm: 'x' });
       expect([stolen.status, JSON.parse(stolen.text).outcome]).to.deep.equal([
         200,
         `released on ${NODES} of ${NODES} masters`,
       ]);
       expect((await next).fence).to.be.above(lease.fence ?? Infinity);
-      await (await next).release();
+      await waiting.close({ releaseHeld: true });
+      await lease.extend().catch(() => undefined); // it learns of it
+      expect(lease.status).to.equal('lost');
       const deposed = await act(port, { action: 'depose', name: 'boss', confirm: 'boss' });
       expect([deposed.status, JSON.parse(deposed.text).outcome]).to.deep.equal([409, 'nobody leads']);
     });
