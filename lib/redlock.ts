@@ -408,11 +408,11 @@ export class Redlock extends Emitter<RedlockEvents> {
   }
 
   /**
-   * Takes an exclusive lock away from its holder, and acquires it. The holder is told first: its signal aborts with `LOCK_LOST`,
+   * Takes an exclusive lock away from its holder, and acquires it. The holder is notified first: its signal aborts with `LOCK_LOST`,
    * with `stolenBy`. The lease that this resolves with has a higher fencing token than that of the holder. Waits as `acquire` does
    * if others wait for the lock already.
    *
-   * It does not stop the holder's routine. A routine that ignores its signal goes on, and so does one that is not told in time,
+   * It does not stop the holder's routine. A routine that ignores its signal goes on, and so does one that is not notified in time,
    * if `graceMs` is shorter than the rest of its validity: only a fence that checks fencing tokens keeps its writes out.
    *
    * @throws RedlockError as `acquire` does · `LOCK_TAKEN`: a client of another library holds it

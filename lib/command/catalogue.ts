@@ -125,7 +125,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: 'NAME',
     summary: 'take a lock away from its holder',
     details: [
-      'Takes the lock NAME from its holder, and hands it over to the first waiter. The holder is told first. One that waited for the lock stops at once and says so; another one learns of it at its next renewal. Until then, or for the time of --grace, the lock stays taken. What the holder has begun may go on after that: only fencing tokens keep its late writes out. Permits of a semaphore are taken at once. Asks first, unless --force is given.',
+      'Takes the lock NAME from its holder, and hands it over to the first waiter. The holder is notified first. One that waited for the lock stops at once and confirms that; another one learns of it at its next renewal. Until then, or for the time of --grace, the lock stays taken. What the holder has begun may go on after that: only fencing tokens keep its late writes out. Permits of a semaphore are taken at once. Asks first, unless --force is given.',
     ],
     flags: [
       { name: 'force', text: 'do not ask' },

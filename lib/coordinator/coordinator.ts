@@ -31,7 +31,7 @@ import { type LocalInspection, LocalLines } from './local-lines.js';
 import { acquire } from './local-wait.js';
 import { Acquisition } from './acquisition.js';
 import { Ousting, type OustTerms, type Taken } from './ousting.js';
-import { acknowledge, admit, type OustedPush } from './ousted.js';
+import { acknowledge, type OustedPush } from './ousted.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
 import { Extensions } from './extensions.js';
@@ -156,14 +156,12 @@ export class Coordinator {
     this.#parts.subscriptions.onOusted = listener;
   }
 
-  /** Says to the client that took a lease away, and told it so, that its holder has stopped. */
-  acknowledge(grant: Grant, push: OustedPush): void {
-    acknowledge(this.#parts, grant, push);
-  }
-
-  /** The same, after a renewal was refused since the lease was taken away. */
-  admit(grant: Grant, nodeTimeoutMs: number): void {
-    void admit(this.#parts, grant, nodeTimeoutMs);
+  /** Another client takes a lease away, and is sent a confirmation. @param lose  ends the lease */
+  ousted(grant: Grant, push: OustedPush, lose: () => void): void {
+    const isOver = !grant.isLent; // else nobody can say that it is over: another process may go on with it
+    grant.lend(); // its votes are the other client's by now: to give them back would hand the lock over
+    lose();
+    if (isOver) acknowledge(this.#parts, grant, push);
   }
 
   /** Extends by quorum. It never shortens or deletes what was held. */

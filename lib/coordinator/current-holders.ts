@@ -1,4 +1,4 @@
-/** Who holds a lock at this moment, as far as a quorum of masters can say: for whoever takes it away. */
+/** The holders of a lock at this moment, as far as a quorum of masters shows them: for a client that takes it away. */
 import { inspection, type Request, sharedInspection } from '../protocol/request.js';
 import { GRANTED, oddReply, type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
 import { integers } from '../protocol/replies.js';

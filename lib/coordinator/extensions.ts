@@ -7,7 +7,7 @@
  * timeout costs no lease.
  */
 import type { QuorumParts } from '../quorum/parts.js';
-import { isRefusedByWaiters } from '../quorum/failure.js';
+import { isRefusedByWaiters, isTakenAway } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import type { Node } from '../node/node.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
@@ -17,6 +17,7 @@ import { Round } from '../quorum/round.js';
 import { Silence } from '../redis/server-errors.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import { Admission } from './admission.js';
+import { admit } from './ousted.js';
 import { Pause, pauseMs, Regains } from './regaining.js';
 
 const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
@@ -151,8 +152,11 @@ export class Extensions implements Renewer {
       const isGranted = round.decision === 'granted';
       const nowMs = clock.inTurn();
       if (isGranted && this.#prolong(grant, request.ttlMs, round.sentAtMs, nowMs)) onEnd(EXTENDED, round);
-      else if (isGranted || !this.#extendsAgain(one, round))
+      else if (isGranted || !this.#extendsAgain(one, round)) {
         onEnd({ kind: 'failed', round, isLate: isGranted });
+        const isOver = grant.isEnded && !grant.isLent; // else another lease may go on with it
+        if (isOver && isTakenAway(round)) void admit(this.parts, grant, nodeTimeoutMs);
+      }
       if (isInside) this.#alone.leave((nowMs - round.sentAtMs) / deadlineMs);
     };
     this.vote(round, deadlineMs, onSettled, nodeTimeoutMs);

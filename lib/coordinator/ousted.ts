@@ -1,10 +1,11 @@
-/** What a client does whose lease another one takes away: it says that its holder has stopped (`ousting`). */
+/** A client whose lease another one takes away confirms that its holder has stopped (`ousting`). */
 import type { Node } from '../node/node.js';
 import { IGNORED_ANSWER } from '../node/sink.js';
 import { pushChannel } from '../protocol/keys.js';
 import type { Push } from '../protocol/pushes.js';
 import { hello, undoQueued } from '../protocol/request.js';
 import type { Grant } from '../quorum/grant.js';
+import type { QuorumParts } from '../quorum/parts.js';
 import { survey } from '../quorum/survey.js';
 import { isOurs } from '../runtime/random.js';
 import type { CoordinatorParts } from './acquisition-terms.js';
@@ -13,7 +14,7 @@ import { holdersIn, holdersRequest } from './current-holders.js';
 /** The push to a holder whose lease is taken away. */
 export type OustedPush = Push & { readonly kind: 'ousted' };
 
-/** A push told it. Of several resources, those that were not taken are given back. */
+/** It was notified by a push. Of several resources, those that were not taken are given back. */
 export function acknowledge(parts: CoordinatorParts, grant: Grant, { by, key }: OustedPush): void {
   sayStopped(parts.nodes, grant.token, by);
   for (const node of parts.nodes) {
@@ -24,8 +25,8 @@ export function acknowledge(parts: CoordinatorParts, grant: Grant, { by, key }: 
   }
 }
 
-/** Its renewal was refused since masters list its token: looks who has the lock in its place. */
-export async function admit(parts: CoordinatorParts, grant: Grant, nodeTimeoutMs: number): Promise<void> {
+/** Its renewal was refused since masters list its token: finds who has the lock in its place. */
+export async function admit(parts: QuorumParts, grant: Grant, nodeTimeoutMs: number): Promise<void> {
   const { nodes, timers } = parts;
   for (const key of grant.keys) {
     const lock = { keys: [key], kind: grant.kind };

@@ -1,10 +1,10 @@
 /**
- * Takes an exclusive lock away from its holder, and tells it first.
+ * Takes a lock away from its holders, and notifies these first.
  *
  * A token of this client takes the place of the holder's vote on each master, for as long as that vote would have lived: it is as
  * if the holder could not extend its lease. A quorum of such masters is the end of the lease, at the latest when its validity
- * ends. A shorter grace ends it earlier. A holder that has push connections ends its lease when it is told, and says so: then the
- * wait is over at once. What its routine does after that, nobody can know; but its fencing token is lower.
+ * ends. A shorter grace ends it earlier. A holder that has push connections ends its lease when it is notified, and confirms that:
+ * then the wait is over at once. What its routine does after that, nobody can know; but its fencing token is lower.
  *
  * If it fails half-way, what is in place ends as the votes would have. To give it back would free votes that still count.
  */
@@ -54,7 +54,7 @@ export interface OustTerms {
   readonly isClaimed: boolean;
   /** That while, in ms, where it is kept from everybody: also if nobody holds it. @default OUST_STAY_MS */
   readonly stayMs?: number;
-  /** What the holder is told of who takes it. */
+  /** Of the instance that takes it: what the holder learns. */
   readonly label: string;
 }
 
@@ -148,7 +148,7 @@ export class Ousting implements Recipient {
     const failed = failureIn(outcomes);
     if (failed !== undefined) return failed;
     if (!tokens.every((token) => isOurs(token))) {
-      const text = `${nameResources(resources)} is held by a client of another library, which cannot be told`;
+      const text = `${nameResources(resources)} is held by a client of another library, which cannot be notified`;
       throw new RedlockError('LOCK_TAKEN', text, this.#context);
     }
     const holders = tokens.filter((token) => token !== this.#token);

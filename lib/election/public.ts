@@ -163,7 +163,7 @@ export interface Election extends Listenable<ElectionEvents> {
   leader(): Promise<Leader | null>;
 
   /**
-   * Takes the leadership away from whoever has it: the next candidate in the queue leads. The leader is told first; its signal
+   * Takes the leadership away from whoever has it: the next candidate in the queue leads. The leader is notified first; its signal
    * aborts, and its `lead` campaigns again. Resolves when the leader has stopped, or had its time: with true, or with false if
    * nobody led. It does not stop the leader's routine, as `redlock.steal` does not.
    *

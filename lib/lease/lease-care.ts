@@ -1,7 +1,8 @@
 /** The state of a lease that is renewed or watched, or whose extension failed: most leases have none. */
 import type { Timer } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
-import { isForSilence } from '../quorum/failure.js';
+import { extensionError, isForSilence } from '../quorum/failure.js';
+import type { InstanceParts } from './coordination.js';
 import type { Answers } from '../protocol/tally.js';
 import type { ExtensionEnd } from '../quorum/renewal-batch.js';
 import type { ExtensionObserver } from '../telemetry/observer.js';
@@ -87,4 +88,16 @@ export function tellEnd(
   if (end.kind === 'extended') observer.extended(answers);
   else if (end.kind === 'failed' && error !== undefined) observer.failed(error, end.round);
   else observer.ended();
+}
+
+/** Why it was not extended; undefined if it was, or was given back meanwhile. */
+export function errorOfExtension(
+  end: ExtensionEnd,
+  { clock, coordinator }: Pick<InstanceParts, 'clock' | 'coordinator'>,
+  resources: readonly string[],
+  startedAtMs: number,
+): RedlockError | undefined {
+  if (end.kind !== 'failed') return undefined;
+  const elapsedMs = Math.round(clock.now() - startedAtMs);
+  return extensionError(end, coordinator.nodes, { resources, attempts: 1, elapsedMs });
 }

@@ -9,7 +9,7 @@ import { expiryError, releasedError } from '../quorum/failure.js';
 import type { ReleaseOptions } from '../input/options.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { Link } from '../runtime/linked-list.js';
-import { refuseFormerNames } from './former-names.js';
+import { refuseFormerNames } from '../runtime/former-names.js';
 import { Care } from './lease-care.js';
 import type { LeaseStatus } from './public.js';
 

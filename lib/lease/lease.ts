@@ -2,9 +2,9 @@
 import { NO_OPTIONS, refusalOf, type ReleaseOptions, resolveTtl } from '../input/options.js';
 import type { InstanceParts } from './coordination.js';
 import type { LeaseFacts } from '../telemetry/observer.js';
-import { DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
+import { DueRenewal, errorOfExtension, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
 import type { RedlockError } from '../runtime/errors.js';
-import { closingError, extensionError, isTakenAway, stolenError } from '../quorum/failure.js';
+import { closingError, stolenError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import type { OustedPush } from '../coordinator/ousted.js';
 import { handleOf, type LeaseHandle } from './lease-handle.js';
@@ -123,12 +123,10 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     this.#grant.lend();
   }
 
-  /** Another instance takes it away. If another process may go on with it, nobody can say that it is over. */
+  /** Another instance takes it away. */
   oust(push: OustedPush): void {
-    const isOver = !this.#grant.isLent;
-    this.lend(); // its votes are left to the other one: to give them back would hand the lock over
-    this.lose(stolenError(push.label, this.resources));
-    if (isOver) this.#parts.coordinator.acknowledge(this.#grant, push);
+    const lose = (): void => this.lose(stolenError(push.label, this.resources));
+    this.#parts.coordinator.ousted(this.#grant, push, lose);
   }
 
   /** A lease never shows its token by accident: not in JSON, not in logs. */
@@ -199,7 +197,7 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
       onEnd: (end, answers) => {
         const others = this.#extending ?? [];
         this.#extending = undefined;
-        const error = this.#extensionError(end, startedAtMs);
+        const error = errorOfExtension(end, this.#parts, this.resources, startedAtMs);
         tellEnd(observer, end, answers, error);
         onEnd(this.#conclude(end, error, startedAtMs));
         if (end.kind === 'extended' && this.isHeld) this.care?.note?.write(ttlMs);
@@ -213,11 +211,8 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
     error: RedlockError | undefined,
     startedAtMs: number,
   ): RedlockError | undefined {
-    const isOver = this.isHeld && !this.#grant.isLent; // else somebody else may go on with it
     if (error?.code === 'LOCK_LOST') this.lose(error);
     else if (error !== undefined) this.takeCare().failed(error);
-    if (isOver && this.isLost && end.kind === 'failed' && isTakenAway(end.round))
-      this.#parts.coordinator.admit(this.#grant, this.#nodeTimeoutNowMs());
     if (end.kind !== 'extended') this.checkValidity(this.#parts.clock.inTurn() + LOSS_MARGIN_MS);
     const ended = this.endError;
     if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;
@@ -239,14 +234,6 @@ export class Lease extends LeaseMachine<Lease> implements PublicLease, LeaseFact
   #onLate(startedAtMs: number): void {
     this.care?.succeeded(true);
     if (this.#extending === undefined) this.#renewFrom(startedAtMs);
-  }
-
-  /** Why it was not extended; undefined if it was given back meanwhile. */
-  #extensionError(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
-    if (end.kind !== 'failed') return undefined;
-    const { coordinator, clock } = this.#parts;
-    const elapsedMs = Math.round(clock.now() - startedAtMs);
-    return extensionError(end, coordinator.nodes, { resources: this.resources, attempts: 1, elapsedMs });
   }
 
   /** The one timer: the next renewal, or the end of validity if anybody listens for it. */

@@ -74,7 +74,7 @@ export class People {
     });
   }
 
-  /** What others are told of this instance; undefined without a label. */
+  /** The instance's own; undefined without a label. */
   get label(): string | undefined {
     return this.#label === false ? undefined : this.#label;
   }

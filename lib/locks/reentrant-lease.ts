@@ -1,7 +1,7 @@
 /**
  * A lock that its holder may enter again, seen by those who are in: one lease, and how many they are.
  */
-import { refuseFormerNames } from '../lease/former-names.js';
+import { refuseFormerNames } from '../runtime/former-names.js';
 import { NO_OPTIONS, refusalOf, type ReleaseOptions } from '../input/options.js';
 import { RedlockError } from '../runtime/errors.js';
 import { nameResources } from '../quorum/failure.js';

@@ -122,7 +122,7 @@ export interface Ousting {
   readonly label: string;
 }
 
-/** Puts that token in the place of the holders', and tells these. Of a read-write lock, it is a writer's from then on. */
+/** Puts that token in the place of the holders', and notifies these. Of a read-write lock, it is a writer's from then on. */
 export function ousting({ keys, kind }: Pick<Scope, 'keys' | 'kind'>, token: string, how: Ousting): Request {
   const { graceMs, isClaimed, label, stayMs, tokens } = how;
   const times = [String(graceMs), String(stayMs), isClaimed ? '1' : '0'];

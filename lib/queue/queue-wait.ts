@@ -31,10 +31,9 @@ import type { Push } from '../protocol/pushes.js';
 import { oddReply, type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
 import { type ClaimedByLook, readQueueReply } from '../protocol/replies.js';
 import { queueing, yielding } from '../protocol/queue-request.js';
-import { aligning } from '../protocol/request.js';
-import { IGNORED_ANSWER } from '../node/sink.js';
 import { Silence } from '../redis/server-errors.js';
-import type { Recipient, WonPermits } from './subscriptions.js';
+import type { Recipient } from './subscriptions.js';
+import { alignLate, alignVotes, type WonPermits, wonPermits } from './won-permits.js';
 
 export class QueueWait implements Sink, Recipient, Withdrawn {
   readonly #parts: QueueParts;
@@ -57,6 +56,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   wasRefused = false;
   /** The lease, once it has ended with `granted`. */
   vote: DirectVote | undefined;
+  #won: WonPermits | undefined;
 
   constructor(parts: QueueParts, waiter: Waiter, onLate: OnLatePlace) {
     this.#parts = parts;
@@ -139,7 +139,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   onPush(node: Node, push: Push): void {
     const place = this.#placeAt(node);
-    if (!this.isWanted) return; // a safety net: a waiter that has left gets no pushes
+    // the latter for holders, and for who takes their locks; a waiter that has left gets none, which is checked for safety
+    if (!this.isWanted || push.kind === 'ousted' || push.kind === 'stopped') return;
     switch (push.kind) {
       case 'first':
         if (place.state === 'queued')
@@ -160,9 +161,6 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
         place.askedAtMs = this.#parts.clock.earliest();
         this.#restIfAsked(node);
         break;
-      case 'ousted':
-      case 'stopped':
-        return; // for holders, and who takes their locks
     }
     this.#proceed();
   }
@@ -190,7 +188,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const isOwed = this.#deliveries.owes(node);
     place.isAwaited = false;
     this.#deliveries.answer(node);
-    if (!this.isWanted) return this.#answeredLate(node, reply, isOwed);
+    alignLate(this.#won, node, reply);
+    if (!this.isWanted) return isOwed ? this.#onLate(node) : undefined;
     const outcome = this.#asked?.request.read(reply);
     if (outcome === undefined) return this.#fail(node, unknown(oddReply()));
     const told = readQueueReply(reply);
@@ -207,20 +206,6 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
       this.#shelve(place, outcome);
     }
     this.#proceed();
-  }
-
-  /** The wait was over before that answer came. */
-  #answeredLate(node: Node, reply: unknown, isOwed: boolean): void {
-    const [won, told] = [this.#won, readQueueReply(reply)];
-    const isGiven = told !== undefined && told.serial > 0;
-    if (won !== undefined && isGiven && told.claimed?.slots !== won.slots) this.#align(node, won);
-    if (isOwed) this.#onLate(node);
-  }
-
-  get #won(): WonPermits | undefined {
-    const slots = this.vote?.slots ?? '';
-    if (slots === '') return undefined;
-    return { slots, alignment: aligning(this.#waiter.scope, this.#waiter.token, slots) };
   }
 
   onFailure(node: Node, cause: Error, mayRun = false): void {
@@ -366,18 +351,9 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const votes = this.#places.flatMap(({ vote }) => vote ?? []);
     const needed = { quorum: this.#quorum, ttlMs: this.#directTtlMs };
     this.vote = leaseOf(votes, this.#parts.clock.now(), needed);
+    this.#won = wonPermits(this.vote, this.#waiter);
     this.end(this.vote === undefined ? 'reserved' : 'granted');
-    const won = this.#won;
-    if (won === undefined) return;
-    for (const node of this.#parts.nodes) {
-      const { state, vote } = this.#placeAt(node);
-      if (state === 'mine' && vote?.slots !== won.slots) this.#align(node, won);
-    }
-  }
-
-  /** Changes a vote that may be for other permits than it won to these: others may need them. */
-  #align(node: Node, { alignment }: WonPermits): void {
-    node.send({ request: alignment, sink: IGNORED_ANSWER }); // if it is lost, the next extension says the same
+    alignVotes(this.#won, this.#parts.nodes, this.#places);
   }
 
   #arm(): void {

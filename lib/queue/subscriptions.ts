@@ -16,6 +16,7 @@ import { toInteger } from '../protocol/replies.js';
 import { hello, type Request } from '../protocol/request.js';
 import type { Subscription } from '../redis/subscription.js';
 import { IGNORED_ANSWER } from '../node/sink.js';
+import { align, type WonPermits } from './won-permits.js';
 
 /** Receives the pushes for one waiter, which its token identifies. */
 export interface Recipient {
@@ -44,13 +45,6 @@ const MAX_DECLINED = 100;
 
 const NOT_YET = new Error('its push connection is not open yet');
 const NOT_PROVEN = new Error('its connection was lost, and its push connection has to be proven again');
-
-/** The permits that a token has won. */
-export interface WonPermits {
-  readonly slots: string;
-  /** Changes a vote for other permits to these, or gives it up. */
-  readonly alignment: Request;
-}
 
 /** The push connection from one master. */
 class PushConnection {
@@ -269,8 +263,7 @@ export class Subscriptions {
     const { claimed, token } = push;
     const won = this.#held.get(token);
     if (!this.#held.has(token)) this.#decline(connection, push);
-    else if (won !== undefined && claimed?.slots !== won.slots)
-      connection.node.send({ request: won.alignment, sink: IGNORED_ANSWER }); // if it is lost, the next extension says the same
+    else if (won !== undefined && claimed?.slots !== won.slots) align(connection.node, won);
   }
 
   /**

@@ -217,7 +217,8 @@ export class RedlockError extends Error {
 
   /** Gives all fields for `JSON.stringify`, with the message and the messages of the causes. */
   toJSON(): RedlockErrorJson {
-    const { name, code, message, resources, attempts, elapsedMs, remainingMs, heldBy, stolenBy, deadlock } = this;
+    const { name, code, message, resources, attempts, elapsedMs, remainingMs, heldBy, stolenBy, deadlock } =
+      this;
     return {
       ...{ name, code, message, resources, attempts, elapsedMs },
       tally: this.tally.map((one) =>

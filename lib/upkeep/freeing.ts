@@ -83,13 +83,13 @@ export async function releaseAll({ key, taken }: Taking): Promise<void> {
   await all(taken.map(({ transport, holders }) => releaseOn(transport, key, holders)));
 }
 
-/** How a holder is told. */
+/** How a holder is notified. */
 export interface Telling extends Freeing {
   readonly isShared: boolean;
 }
 
 /**
- * Tells its holder, and frees an exclusive or a read-write lock when that has stopped, or had its time. @returns whether anybody
+ * Notifies its holder, and frees an exclusive or a read-write lock when that has stopped, or had its time. @returns whether anybody
  * held it
  * @throws RedlockError as `Redlock.steal` does
  */

@@ -171,8 +171,8 @@ describe('a lock that is stolen', () => {
 
   it('a holder whose quorum is not seen in full, since a master is silent, is told as well', async () => {
     const { holder, masters, redlock, time } = await handedOver();
-    masters[1]!.manner = 'lose-request';
-    masters[2]!.delete('r');
+    for (const master of masters.slice(1, 2)) master.manner = 'lose-request';
+    masters[2]?.delete('r');
     const steal = redlock.steal('r');
     await time.advance(TTL_MS / 10);
     expect(holder.status).to.equal('lost');
@@ -181,7 +181,7 @@ describe('a lock that is stolen', () => {
 
   it('fails on all but one of the two masters that the holder counts: that vote stays taken while it is valid', async () => {
     const { holder, masters, other, redlock, time } = await held();
-    masters[2]!.delete('r');
+    masters[2]?.delete('r');
     for (const master of masters.slice(1)) holdBack(master, 'oust');
     const failed = rejection(redlock.steal('r', { waitMs: 0 }));
     await time.advance(TTL_MS / 3);

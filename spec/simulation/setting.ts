@@ -130,6 +130,17 @@ export interface Setting {
   readonly wrong: ReadonlyMap<number, Wrong>;
 }
 
+/** How clients use their instances, and what others hold. */
+function drawUses(
+  seeded: Seeded,
+  { crowd = false, local, steals }: SimulationOptions,
+): { readonly sharesNames: boolean; readonly steals: boolean } {
+  return {
+    sharesNames: local ?? seeded.fork('local').chance(SHARES_NAMES),
+    steals: steals ?? (!crowd && seeded.fork('steals').chance(STEALS)),
+  };
+}
+
 export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting {
   const draw = seeded.fork('setting');
   const nodes = options.nodes ?? draw.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 5]);
@@ -169,8 +180,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
   const isKeeping = options.keeping ?? (!isCrowd && seeded.fork('keeping').chance(0.15));
   const forWrong = seeded.fork('wrong');
   const hasWrong = options.wrongServers ?? (options.beyond === undefined && forWrong.chance(HAS_WRONG));
-  const sharesNames = options.local ?? seeded.fork('local').chance(SHARES_NAMES);
-  const steals = options.steals ?? (!isCrowd && seeded.fork('steals').chance(STEALS));
+  const uses = drawUses(seeded, options);
   const isClosing = options.closing ?? (!isCrowd && seeded.fork('closing').chance(0.25));
   return {
     nodes,
@@ -185,8 +195,8 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     awaitRelease: !(options.unawaited ?? seeded.fork('unawaited').chance(LEAVES_EARLY)),
     keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
     closing: isClosing ? { resources, lives: Math.ceil(calls / 2), maxTtlMs } : undefined,
-    terms: { resources, calls, maxTtlMs, mixesFencing, inQueue, isCrowd, sharesNames, steals },
-    sharedLocks: hasShared ? { calls, maxTtlMs, permits, inQueue, isKept, steals } : undefined,
+    terms: { resources, calls, maxTtlMs, mixesFencing, inQueue, isCrowd, ...uses },
+    sharedLocks: hasShared ? { calls, maxTtlMs, permits, inQueue, isKept, steals: uses.steals } : undefined,
     plan,
     wrong: hasWrong ? drawWrong(forWrong, nodes, isGuarded) : new Map(),
   };

@@ -19,7 +19,7 @@ import { connect, settingsOf } from '../settings.js';
 import { complain, print, printJson, shownTime } from '../terminal.js';
 import { shownLock } from './status.js';
 
-/** Whoever waits for longer than this is told why, in ms. */
+/** A wait for longer than this is explained, in ms. */
 const NOTICE_MS = 300;
 
 export async function unlock(args: Arguments): Promise<number> {
@@ -58,7 +58,7 @@ interface Wanted {
   readonly forMs: number | undefined;
 }
 
-/** @returns whether its holders have said that they have stopped; undefined if nobody was told */
+/** @returns whether its holders have confirmed that they have stopped; undefined if nobody was notified */
 async function take(
   redlock: Redlock,
   taking: Takeable,
@@ -111,7 +111,7 @@ function check(name: string, held: readonly Answering[], isForced: boolean, isKe
 async function isWanted(name: string, shown: string): Promise<boolean> {
   print(shown);
   print('');
-  print('The holder is told. What it has begun may go on beside the next one, until it stops.');
+  print('The holder is notified. What it has begun may go on beside the next one, until it stops.');
   print('Only a fence that checks fencing tokens keeps its late writes out.');
   const reader = createInterface({ input: process.stdin, output: process.stdout });
   try {

@@ -155,8 +155,8 @@ export const HAND_OFF: readonly Mistake[] = [
     why: 'others may need them, until the next extension',
     patches: [
       {
-        in: 'QueueWait.#win',
-        find: "if (state === 'mine' && vote?.slots !== won.slots) this.#align(node, won);",
+        in: 'alignVotes',
+        find: "if (state === 'mine' && vote?.slots !== won.slots) align(nodes[i], won);",
         replace: '',
       },
     ],

@@ -38,7 +38,7 @@ export const STEALING: readonly Mistake[] = [
   },
   {
     name: 'steal: a holder whose lease another process may go on with says that it has stopped',
-    patches: [{ in: 'Lease.oust', find: 'if (isOver) this', replace: 'void isOver; this' }],
+    patches: [{ in: 'Coordinator.ousted', find: 'if (isOver)', replace: 'void isOver;' }],
     noticedBy: { specs: [SPEC] },
   },
   {
@@ -55,7 +55,7 @@ export const STEALING: readonly Mistake[] = [
   {
     name: 'steal: the holder gives its votes back when it is told',
     why: 'they go to a waiter before the other one has a quorum of them',
-    patches: [{ in: 'Lease.oust', find: 'this.lend();', replace: '' }],
+    patches: [{ in: 'Coordinator.ousted', find: 'grant.lend();', replace: '' }],
     noticedBy: { specs: [SPEC] },
   },
   {

@@ -17,7 +17,8 @@ import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { drawn, heldAgain, takenOver, type Token } from './token.js';
 import { CountedVotes } from './counted-votes.js';
 import { GivenAway } from './given-away.js';
-import { Votes, votesOn } from './votes.js';
+import { Thefts } from './thefts.js';
+import { isOpen, Votes, votesOn } from './votes.js';
 import type { World } from '../world/world.js';
 
 /** See docs/SIMULATION.md. */
@@ -59,9 +60,6 @@ export interface Rules {
 /** Votes are undone within this time if nothing disturbs it: two attempts of the repairs with their node timeouts. */
 const SETTLE_MS = 3_500;
 
-/** A grace that is longer than any ttl. */
-const ENDLESS_MS = 2 ** 52;
-
 /** Longer than any message takes on a link that is not slow. */
 const ARRIVAL_MS = 100;
 
@@ -75,11 +73,7 @@ export class Checker {
   readonly #fences: Fences;
   readonly #tokens = new Map<string, Token>();
   readonly #givenAway = new GivenAway();
-  /** Tokens of leases that were taken away, and had less time than their validity. */
-  readonly #hurried = new Set<string>();
-  /** In whose place a token is that took a lock away: their validity may go on while it is there. */
-  readonly #inPlaceOf = new Map<string, readonly string[]>();
-  readonly #stays = new Set<string>();
+  readonly thefts = new Thefts();
   readonly #votes: Votes;
   readonly #counted = new CountedVotes();
   readonly #calls = new Calls<Token>();
@@ -163,8 +157,7 @@ export class Checker {
 
   #hold(client: SimulatedClient, lease: Lease): void {
     const untilMs = validUntilMsOf(lease);
-    const isTold = this.#hurried.has(lease.token); // it was taken away before its client knew that it has it
-    const holding = { lease, client, untilMs, isWork: false, isOver: false, isTold };
+    const holding = { lease, client, untilMs, isWork: false, isOver: false, isTold: false };
     for (const resource of lease.resources) {
       const list = this.#open.get(resource);
       if (list === undefined) this.#open.set(resource, [holding]);
@@ -273,41 +266,8 @@ export class Checker {
   /** A server has carried out a command. */
   executed(server: MemoryServer, command: Command, reply: unknown): void {
     for (const name of this.#givenAway.claimedLate(command)) this.#exempt(name);
-    for (const { kind, token = '' } of entriesOf(command))
-      if (kind === 'oust' || kind === 'rw-oust') this.#ousted(token, command);
+    this.#counted.ousted(this.thefts.carriedOut(command));
     for (const [property, text] of this.#votes.carriedOut(server, command, reply)) this.fail(property, text);
-  }
-
-  /**
-   * A lease is taken away: its holder no longer counts its votes. If it gets less time than its validity, it may go on beside the next
-   * holder, whose fencing token is higher. The own token ends by itself.
-   */
-  #ousted(own: string, { args }: Command): void {
-    const [graceMs, , stays, , ...holders] = args.slice(args.indexOf(own) + 1);
-    if (stays === '1') this.#stays.add(own);
-    const tokens = holders.flatMap((token) => [token, ...(this.#inPlaceOf.get(token) ?? [])]);
-    this.#inPlaceOf.set(own, tokens);
-    this.#exempt(own);
-    this.#counted.ousted(tokens);
-    if (Number(graceMs) >= ENDLESS_MS) return;
-    for (const token of tokens) this.#hurried.add(token);
-    for (const holding of [...this.#open.values()].flat())
-      if (tokens.includes(holding.lease.token)) holding.isTold = true;
-  }
-
-  /** Whether its lease was taken away, and had less time than its validity. */
-  isHurried(token: string): boolean {
-    return this.#hurried.has(token);
-  }
-
-  /** How many tokens took a holder's place for longer than its votes would have lived. */
-  get stays(): number {
-    return this.#stays.size;
-  }
-
-  /** Whether that token took the place of a holder's: it is not yielded. */
-  tookAway(token: string): boolean {
-    return this.#inPlaceOf.has(token);
   }
 
   #exempt(name: string | undefined): void {
@@ -375,13 +335,11 @@ export class Checker {
   lookForOrphans(links: readonly SimulatedLink[], calmSinceMs: (link: SimulatedLink) => number): void {
     for (const link of links) {
       const { client, server } = link;
-      if (client.isPaused || !server.isUp || server.isStopped || (client.isAlive && link.state !== 'ready'))
-        continue;
-      if (link.isBlocked || link.slowness > 1 || link.awayMs > 0) continue; // for longer than undisturbed undos would have needed
-      if (this.#world.nowMs - calmSinceMs(link) < SETTLE_MS) continue;
+      // for longer than undisturbed undos would have needed
+      if (!isOpen(link) || this.#world.nowMs - calmSinceMs(link) < SETTLE_MS) continue;
       for (const [key, name] of votesOn(server)) {
         const token = this.#tokens.get(name);
-        if (token === undefined || token.client !== client || token.isExempt) continue;
+        if (token?.client !== client || token.isExempt || this.thefts.tookAway(name)) continue;
         // a dead client's undo was sent on the claim's connection; if nothing disturbed that, it is carried out
         if (!client.isAlive && !link.carriedOut(token.firstSentMs)) continue;
         if (token.endedAtMs === undefined || this.#world.nowMs - token.endedAtMs < SETTLE_MS) continue;
@@ -408,7 +366,7 @@ export class Checker {
   #exclude(resource: string, list: Holding[]): void {
     let believer: Holding | undefined;
     for (const holding of list) {
-      if (holding.isOver || holding.isTold) continue;
+      if (holding.isOver || holding.isTold || this.thefts.isHurried(holding.lease.token)) continue;
       const { client, lease } = holding;
       if (client.isSuspended) continue; // nothing of it can read a clock now, or do anything
       if (client.clock.now() >= validUntilMsOf(lease) || isOver(holding)) {

@@ -13,7 +13,7 @@ export interface Holding {
   isWork: boolean;
   /** Its end was seen; it must not become valid again. */
   isOver: boolean;
-  /** Its overlap with another lease was reported, or is allowed. */
+  /** Its overlap with another lease was reported. */
   isTold: boolean;
 }
 

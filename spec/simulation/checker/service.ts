@@ -129,7 +129,7 @@ export class ServiceClock {
   /** The master could give its vote to a waiter: nobody has it, or one that lives, and yields it if it is of no use. */
   #gives(owner: string | undefined, at: number): boolean {
     if (owner === undefined) return true;
-    if (this.#stage.checker.tookAway(owner)) return false;
+    if (this.#stage.checker.thefts.tookAway(owner)) return false;
     const player = this.#playerOf(owner);
     return player !== undefined && isRunning(player) && this.#reaches(player, at);
   }

@@ -60,7 +60,7 @@ export class SharedChecker {
     for (const [resource, list] of this.#open) {
       if (list.length < 2) continue;
       // a grace that is shorter than its validity allows an overlap
-      const isHurried = ({ lease }: Holding): boolean => this.#checker.isHurried(lease.token);
+      const isHurried = ({ lease }: Holding): boolean => this.#checker.thefts.isHurried(lease.token);
       const believers = list.filter((holding) => !isHurried(holding) && believes(holding));
       const writer = believers.find(({ lease }) => lease instanceof WriteLease && lease.mode === 'write');
       if (writer !== undefined && believers.length > 1) this.#tell('exclusion', resource, believers);

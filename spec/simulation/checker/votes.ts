@@ -9,6 +9,7 @@ import type { FenceFault, Fences } from './fences.js';
 import { FRESH_MS, MUTE_MS } from '../../../lib/protocol/lua/waiting.js';
 import { markedFor } from '../../support/marks.js';
 import { placesAt, type SharedVote, sharedVote, sharedVotes } from '../../support/shared-votes.js';
+import type { SimulatedLink } from '../world/link.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 
 /** A violation by a server. */
@@ -201,4 +202,11 @@ export function* votesOn(server: MemoryServer): Generator<readonly [key: string,
     if (fields === WRONG_TYPE) continue;
     for (const [name, content] of fields) if (Number(content.split('|')[1]) > nowMs) yield [key, name];
   }
+}
+
+/** Whether messages pass without delay, as far as is known. */
+export function isOpen({ awayMs, client, isBlocked, server, slowness, state }: SimulatedLink): boolean {
+  if (client.isPaused || !server.isUp || server.isStopped || (client.isAlive && state !== 'ready'))
+    return false;
+  return !isBlocked && slowness <= 1 && awayMs <= 0;
 }

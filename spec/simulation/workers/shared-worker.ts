@@ -9,7 +9,7 @@ import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import type { Deeds } from './worker.js';
 import { Routine } from './routine.js';
-import { drawSteal, STEAL_ROUNDS } from './stealing.js';
+import { stolenBy } from './stealing.js';
 
 /** The resources that are used in this way. */
 export const SHARED_LOCKS = { readWrite: 'rw', semaphore: '{t}sem' } as const;
@@ -120,25 +120,11 @@ export class SharedWorker extends Routine {
     }
   }
 
-  async #steal(
-    resource: string,
-    options: { readonly ttlMs: number; readonly waitMs: number },
-  ): Promise<Lease> {
-    const { client, redlock } = this.player;
-    const { checker } = this.stage;
-    const { how, atMostMs } = drawSteal(this.#stealing, checker, this.#terms.maxTtlMs);
-    const askedMs = STEAL_ROUNDS * mostNodeTimeoutMs({ ttlMs: options.ttlMs, nodeTimeoutMs: 0 });
-    const settled = checker.expect(
-      client,
-      `steal ${resource}`,
-      atMostMs + options.waitMs + askedMs + SLACK_MS,
+  #steal(resource: string, options: { readonly ttlMs: number; readonly waitMs: number }): Promise<Lease> {
+    const terms = { ...options, resource, maxTtlMs: this.#terms.maxTtlMs };
+    return stolenBy(this.stage, this.player, this.#stealing, terms, (how) =>
+      this.player.redlock.readWriteLock(resource).steal({ ...options, ...how }),
     );
-    this.#note(`steals ${resource}, grace ${how.graceMs}`);
-    try {
-      return await redlock.readWriteLock(resource).steal({ ...options, ...how });
-    } finally {
-      settled();
-    }
   }
 
   async #hold(lease: Lease): Promise<void> {

@@ -11,7 +11,7 @@ import { judged } from '../checker/codes.js';
 import { leastNodeTimeoutMs, mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
-import { drawSteal, STEAL_ROUNDS } from './stealing.js';
+import { stolen } from './stealing.js';
 
 /** Counts what has been done in a run. */
 export interface Deeds {
@@ -197,35 +197,20 @@ export class Worker {
     return first === second || this.#seeded.chance(0.7) ? [first] : [first, second].sort();
   }
 
-  /** Takes a lock away from its holder. With the whole grace, never two hold it by validity. */
   async #steal(resource: string): Promise<Lease | undefined> {
-    const { checker } = this.#stage;
-    const { redlock, client } = this.#player;
-    const beginning = checker.begin();
-    const { nodeTimeoutMs = 0, ...options } = this.#options(false);
-    const { how, atMostMs } = drawSteal(this.#stealing, checker, this.#terms.maxTtlMs);
-    const { ttlMs = 0, waitMs = 0 } = options;
-    const askedMs = STEAL_ROUNDS * mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs });
-    const settled = checker.expect(client, `steal ${resource}`, atMostMs + waitMs + askedMs + SLACK_MS);
-    this.#note(`steals ${resource}, grace ${how.graceMs}`);
-    try {
-      const lease = await redlock.steal(resource, {
-        ...{ ...options, ...how },
-        ...(nodeTimeoutMs === 0 ? {} : { nodeTimeoutMs }),
-      });
-      this.#shared.deeds.grants++;
-      this.#asked.set(lease, nodeTimeoutMs);
-      checker.granted(client, lease, beginning);
-      this.#note(`has stolen ${resource} by ${lease.token}, fence ${lease.fence}`);
-      return lease;
-    } finally {
-      settled();
-    }
+    const beginning = this.#stage.checker.begin();
+    const options = this.#options(false);
+    const { maxTtlMs } = this.#terms;
+    const lease = await stolen(this.#stage, this.#player, this.#stealing, { ...options, resource, maxTtlMs });
+    this.#shared.deeds.grants++;
+    this.#asked.set(lease, options.nodeTimeoutMs ?? 0);
+    this.#stage.checker.granted(this.#player.client, lease, beginning);
+    return lease;
   }
 
   async #acquire(resources: readonly string[]): Promise<Lease | undefined> {
-    const [resource = '', ...more] = resources;
-    if (this.#terms.steals && more.length === 0 && this.#stealing.chance(0.2)) return this.#steal(resource);
+    if (this.#terms.steals && resources.length === 1 && this.#stealing.chance(0.2))
+      return this.#steal(resources[0] ?? '');
     const { checker } = this.#stage;
     const { redlock, client } = this.#player;
     const beginning = checker.begin();

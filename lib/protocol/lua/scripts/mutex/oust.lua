@@ -1,9 +1,10 @@
--- Puts a token in the place of a holder's, so that the holder cannot extend its lease, and nobody else can have the lock. Tells the
--- holder. The token stays for as long as the vote would have lived, or for the grace and a while if that is shorter; the while is
--- there for what follows, a release or a claim. A key that is free, or at rest, is taken as well, for the while.
+-- Puts a token in the place of a holder's, so that the holder cannot extend its lease, and nobody else can have the lock. Pushes
+-- that to the holder. The token stays for as long as the vote would have lived, or for the grace and a while if that is
+-- shorter; the while is there for what follows, a release or a claim. A key that is free, or at rest, is taken as well, for the
+-- while.
 -- KEYS 1 resource
--- ARGV 1 own token, 2 the grace in ms, 3 the while in ms, 4 whether a while is added in any case, 5 for whom it is taken, then the
---      holders' tokens
+-- ARGV 1 own token, 2 the grace in ms, 3 the while in ms, 4 whether a while is added in any case, 5 for whom it is taken, then
+--      the holders' tokens
 -- → {1, ms, 0} its own token has the vote: the holder's would have lived for ms, or the grace is over by then
 --   {0, ms, 0} another has it (ms left, −1 without expiry) · {2, 0, 0} something that is not such a lock
 --@needs push, tokens

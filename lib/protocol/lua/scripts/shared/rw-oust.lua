@@ -13,7 +13,8 @@ if holders[own] then
 end
 for i = 6, #ARGV do taken[ARGV[i]] = true end
 for name, holder in pairs(holders) do
-  if taken[name] then left = math.max(left, holder[2] - now) else others = math.max(others, holder[2] - now) end
+  local ms = holder[2] - now
+  if taken[name] then left = math.max(left, ms) else others = math.max(others, ms) end
 end
 if others > 0 then return {0, others, 0} end
 local wait = math.min(left, grace)

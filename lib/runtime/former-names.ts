@@ -2,7 +2,7 @@
  * What locks and signals of other libraries have, and leases do not. In JavaScript, reading it would give undefined, and a
  * routine that asks `signal.aborted` of a lease would never notice a loss.
  */
-import { RedlockError } from '../runtime/errors.js';
+import { RedlockError } from './errors.js';
 
 const INSTEAD = {
   aborted: 'lease.signal.aborted',
