@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** All that npm installs for it, ioredis left out. */
-export const MOST_INSTALLED_BYTES = 1_260_000;
+export const MOST_INSTALLED_BYTES = 1_320_000;
 
 /** What loading an entry reads of the package, by either format. Well above what it is now: growth is a decision. */
 export const MOST_LOADED_BYTES = {
