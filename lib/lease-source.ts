@@ -36,6 +36,9 @@ interface Extras extends AcquireExtras {
   readonly adopted?: Adopted;
 }
 
+/** How many leases are looked at to find one that is held. */
+const SOME = 32;
+
 const NO_EXTRAS: Extras = Object.freeze({});
 
 export class LeaseSource implements Coordination {
@@ -76,7 +79,8 @@ export class LeaseSource implements Coordination {
     });
     this.#keys = keys;
     this.#hasCluster = coordinator.nodes.some(({ isCluster }) => isCluster);
-    coordinator.onOusted = (push) => this.held.find(push.token)?.oust(push);
+    const isHolding = (): boolean => this.held.oldest(SOME, this.clock.earliest()).length > 0;
+    coordinator.notify((push) => this.held.find(push.token)?.oust(push), isHolding);
     if (process === undefined) return;
     const isBusy = (): boolean => this.held.size + this.#calls.size > 0;
     this.#people = new People(this, { timers, process, isBusy });

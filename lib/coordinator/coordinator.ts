@@ -151,9 +151,11 @@ export class Coordinator {
     return new Acquisition(this.#parts, { ...terms, token: votes.token }, cancellation).run(false);
   }
 
-  /** Calls back when another client has taken a lease of this instance away. */
-  set onOusted(listener: (push: OustedPush) => void) {
-    this.#parts.subscriptions.onOusted = listener;
+  /** Calls back when another client has taken a lease of this instance away. @param isHolding  whether it holds any */
+  notify(onOusted: (push: OustedPush) => void, isHolding: () => boolean): void {
+    const { subscriptions } = this.#parts;
+    subscriptions.onOusted = onOusted;
+    subscriptions.isHolding = isHolding;
   }
 
   /** Another client takes a lease away, and is sent a confirmation. @param lose  ends the lease */

@@ -77,6 +77,8 @@ export class Subscriptions {
   readonly #clocks: MasterClocks;
   readonly #clock: Clock;
   readonly #timers: Timers;
+  /** Whether the instance holds a lease. */
+  isHolding: () => boolean = () => false;
   /** Called when a lease of this instance was taken away. */
   onOusted: (push: Push & { readonly kind: 'ousted' }) => void = () => undefined;
   /** All tokens of an instance share one channel. */
@@ -116,8 +118,14 @@ export class Subscriptions {
   leave(token: string): void {
     this.#recipients.delete(token);
     if (this.#recipients.size > 0 || this.#isClosed) return;
-    this.#idle ??= this.#timers.background(IDLE_MS, () => this.#closeConnections());
+    this.#idle ??= this.#timers.background(IDLE_MS, this.#onIdle);
   }
+
+  /** Nobody has waited for a while. A holder can still be notified. */
+  readonly #onIdle = (): void => {
+    if (this.isHolding()) this.#idle = this.#timers.background(IDLE_MS, this.#onIdle);
+    else this.#closeConnections();
+  };
 
   /**
    * The token has won: pushes for it are ignored until `release`. But a vote that may be for other permits than it won is changed

@@ -20,10 +20,10 @@ async function held(options = {}): Promise<Bench & { readonly holder: Lease }> {
 }
 
 /** A lease that came through the queue: its instance has push connections. */
-async function handedOver(): Promise<Bench & { readonly holder: Lease }> {
+async function handedOver(options = {}): Promise<Bench & { readonly holder: Lease }> {
   const bench = fakeCluster(3, TERMS, { hasPushes: true });
   const first = await bench.redlock.acquire('r');
-  const wait = bench.other('holder').redlock.acquire('r');
+  const wait = bench.other('holder').redlock.acquire('r', options);
   await bench.time.advance(100);
   await first.release();
   const holder = await wait;
@@ -55,6 +55,19 @@ describe('a lock that is stolen', () => {
     expect(lossOf(holder)?.message).to.match(/took it away/);
     expect(lease.fence).to.be.above(holder.fence ?? Infinity);
     await lease.release();
+  });
+
+  it('a holder keeps its push connections for as long as it holds something, and no longer', async () => {
+    const { holder, masters, redlock, time } = await handedOver({ renew: true });
+    const open = (): number =>
+      masters.flatMap(({ connections }) => connections).filter(({ isClosed }) => !isClosed).length;
+    await time.advance(10 * TTL_MS);
+    const fromMs = time.now();
+    const lease = await redlock.steal('r');
+    expect([holder.status, time.now()]).to.deep.equal(['lost', fromMs]);
+    await lease.release();
+    await time.advance(20_000);
+    expect(open()).to.equal(0);
   });
 
   it('a holder without push connections keeps it until its validity ends', async () => {
