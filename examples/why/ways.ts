@@ -43,7 +43,7 @@ export interface ClaimantOptions {
 }
 
 /** Long enough for a machine that is busy with other things. */
-const NODE_TIMEOUT_MS = 250;
+const NODE_TIMEOUT_MS = 5_000;
 
 /** @param clients  one for each master; ways on one master take the first */
 export function claimantFor(
