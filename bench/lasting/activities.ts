@@ -1,6 +1,6 @@
 /** What a load that lasts does: each kind of lock and call, with waits, ends and aborts. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Redlock } from '../../lib/index.js';
+import { type Redlock, RedlockError } from '../../lib/index.js';
 import { ExecutionError, Lock, type Redlock as Face } from '../../lib/faces/redlock.js';
 import { TimestampLock } from '../../lib/timestamp/index.js';
 import type { LockManager } from '../../lib/weblocks/index.js';
@@ -179,7 +179,8 @@ async function useFace({ face }: Workplace): Promise<void> {
     const { resources, value, expiration } = await lock.extend(TTL_MS);
     await new Lock(face, resources, value, [], expiration).release();
   } catch (error) {
-    throw error instanceof ExecutionError ? error.cause : error;
+    if (!(error instanceof ExecutionError)) throw error;
+    throw error.cause ?? new RedlockError('LOCK_LOST', error.message); // without a cause, it had run out before it was extended
   }
 }
 
