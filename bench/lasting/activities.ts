@@ -180,7 +180,8 @@ async function useFace({ face }: Workplace): Promise<void> {
     await new Lock(face, resources, value, [], expiration).release();
   } catch (error) {
     if (!(error instanceof ExecutionError)) throw error;
-    throw error.cause ?? new RedlockError('LOCK_LOST', error.message); // without a cause, it had run out before it was extended
+    if (error.cause instanceof Error) throw error.cause;
+    throw new RedlockError('LOCK_LOST', error.message); // without a cause, it had run out before it was extended
   }
 }
 
