@@ -12,10 +12,10 @@ export { fingerprint } from '../redis/transport.js';
 export { quorumOf } from '../protocol/quorum.js';
 export { percentile } from '../runtime/statistics.js';
 export { describeHolder } from '../runtime/instance-info.js';
-export { isOurs, publicPart, SystemRandom } from '../runtime/random.js';
+export { publicPart, SystemRandom } from '../runtime/random.js';
 export { ask, namesOn } from '../upkeep/masters-data.js';
 export { look, see } from '../upkeep/sight.js';
-export { forbid, releaseAll, takeable, tellAndFree } from '../upkeep/freeing.js';
+export { hasForeign, takeable, takeFrom } from '../upkeep/freeing.js';
 
 /** `quorate dashboard` alone loads it. */
 export const loadDashboard = (): Promise<typeof Dashboard> => import('../dashboard/index.js');

@@ -16,7 +16,7 @@ export type OustedPush = Push & { readonly kind: 'ousted' };
 
 /** It was notified by a push. Of several resources, those that were not taken are given back. */
 export function acknowledge(parts: CoordinatorParts, grant: Grant, { by, key }: OustedPush): void {
-  sayStopped(parts.nodes, grant.token, by);
+  confirm(parts.nodes, grant.token, by);
   for (const node of parts.nodes) {
     const keys = grant.keys.filter((one) => node.keyPrefix + one !== key);
     if (keys.length === 0) continue;
@@ -25,18 +25,22 @@ export function acknowledge(parts: CoordinatorParts, grant: Grant, { by, key }: 
   }
 }
 
-/** Its renewal was refused since masters list its token: finds who has the lock in its place. */
+/**
+ * Its renewal was refused since masters list its token: finds who has the lock in its place. The one that takes it is alone; permits
+ * are never taken so.
+ */
 export async function admit(parts: QuorumParts, grant: Grant, nodeTimeoutMs: number): Promise<void> {
   const { nodes, timers } = parts;
+  if (grant.kind.name === 'semaphore') return;
   for (const key of grant.keys) {
     const lock = { keys: [key], kind: grant.kind };
     const answers = await survey(nodes, timers, { request: holdersRequest(lock), nodeTimeoutMs });
-    for (const by of holdersIn(answers, lock).tokens)
-      if (by !== grant.token && isOurs(by)) sayStopped(nodes, grant.token, by);
+    const [by = '', ...others] = holdersIn(answers, lock).tokens;
+    if (others.length === 0 && by !== grant.token && isOurs(by)) confirm(nodes, grant.token, by);
   }
 }
 
-function sayStopped(nodes: readonly Node[], token: string, by: string): void {
+function confirm(nodes: readonly Node[], token: string, by: string): void {
   const ask = { request: hello(pushChannel(by), `k ${by} ${token}`), sink: IGNORED_ANSWER };
   for (const node of nodes) node.send(ask);
 }

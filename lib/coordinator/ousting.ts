@@ -89,7 +89,7 @@ export class Ousting implements Recipient {
   readonly #cancellation: Cancellation;
   readonly #backoff: Backoff;
   readonly #token: string;
-  /** Holders that have not said that they have stopped. */
+  /** Holders that have not confirmed that they have stopped. */
   readonly #waitedFor = new Set<string>();
   readonly #stopped = new Set<string>();
   /** Looks whether what is waited for has come. */
@@ -160,8 +160,8 @@ export class Ousting implements Recipient {
   }
 
   /**
-   * Masters that answered late, or not at all, may have a vote of theirs still. Of those that have not said that they have
-   * stopped, one may have been a waiter, and hold the lock by now.
+   * Masters that answered late, or not at all, may have a vote of theirs still. Of those that have not confirmed that they
+   * have stopped, one may have been a waiter, and hold the lock by now.
    */
   #clear(): void {
     const { nodes } = this.#parts;

@@ -1,7 +1,6 @@
 /** Taking a lock away from its holder, on somebody's order. */
 import { quorumOf } from '../protocol/quorum.js';
-import { isOurs } from '../runtime/random.js';
-import { forbid, releaseAll, takeable, tellAndFree } from '../upkeep/freeing.js';
+import { hasForeign, takeable, takeFrom } from '../upkeep/freeing.js';
 import { look, type Operated } from '../upkeep/sight.js';
 import type { ActionName, ActionsShown } from './public.js';
 
@@ -17,8 +16,8 @@ export type Act = (name: string) => Promise<ActionResult>;
 /** The actions that an instance offers. @param graceMs  how long a holder has to stop when its lock is stolen */
 export function actionsOver(operated: Operated, graceMs: number): Readonly<Record<ActionName, Act>> {
   return {
-    free: (name) => takeFrom(operated, name, 0),
-    steal: (name) => takeFrom(operated, name, graceMs),
+    free: (name) => take(operated, name, 0),
+    steal: (name) => take(operated, name, graceMs),
     depose: (name) => depose(operated, name, graceMs),
   };
 }
@@ -29,7 +28,7 @@ export function offered(actions: Partial<Record<ActionName, Act>>): ActionsShown
 }
 
 /** As `quorate unlock` does. */
-async function takeFrom(operated: Operated, name: string, graceMs: number): Promise<ActionResult> {
+async function take(operated: Operated, name: string, graceMs: number): Promise<ActionResult> {
   const { redlock, transports } = operated;
   const [seen, taking] = await Promise.all([look(operated, name), takeable(operated, name)]);
   const { held, silent, taken } = taking;
@@ -38,15 +37,9 @@ async function takeFrom(operated: Operated, name: string, graceMs: number): Prom
   if (held.length === 0) return not('nobody holds it');
   if (held.some(({ holders }) => holders.isEndless))
     return not('it holds a value without expiry, which is no lock');
-  if (held.some(({ holders }) => holders.tokens.some((token) => !isOurs(token))))
+  if (hasForeign(held))
     return not('it holds a value that quorate did not write; quorate unlock --force deletes it');
-  const isShared = 'kind' in seen;
-  const isSemaphore = isShared && seen.holders.length > 0;
-  const wasTold = !isSemaphore && (await tellAndFree(redlock, name, { isShared, graceMs }));
-  if (!wasTold) {
-    await forbid(taking);
-    await releaseAll(taking);
-  }
+  await takeFrom(redlock, taking, seen, { graceMs });
   const rest = silent === 0 ? '' : `; ${silent} did not answer, and votes there end by their ttl`;
   return { done: true, outcome: `released on ${taken.length} of ${transports.length} masters${rest}` };
 }

@@ -7,10 +7,11 @@ import type { CallTerms, InstanceTerms } from '../protocol/terms.js';
 /** How long a holder keeps a lock that is taken away from it. */
 export interface GraceOptions {
   /**
-   * For how long a holder that does not answer keeps the lock. It is notified at once: a holder that has push connections, as one
-   * that waited for the lock has, ends its lease and confirms that, and then the lock is free. Any other one learns of it at its next
-   * renewal. If the grace is shorter than the rest of its validity, its routine may go on beside the next holder's.
-   * Milliseconds; `Infinity`: as long as it is valid. @default Infinity
+   * For how long a holder that does not answer keeps the lock. It is notified at once: a holder with push connections ends its
+   * lease and confirms that, and then the lock is free. An instance opens them when it has to wait for a lock, and keeps them
+   * while it holds any. Another holder learns of it at its next renewal, and confirms it then. If the grace is shorter than the
+   * rest of its validity, its routine may go on beside the next holder's. Milliseconds; `Infinity`: as long as it is valid.
+   * @default Infinity
    */
   readonly graceMs?: number | undefined;
 }

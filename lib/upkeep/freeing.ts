@@ -6,7 +6,7 @@ import { MUTEX, WRITE } from '../protocol/scope.js';
 import { type Redlock, sourceOf } from '../redlock.js';
 import { isOurs } from '../runtime/random.js';
 import { type Holders, holdersOn, releaseOn, takeAway } from './masters-data.js';
-import type { Operated } from './sight.js';
+import type { LockSeen, Operated } from './sight.js';
 
 /** One master that answers. */
 export interface Answering {
@@ -72,30 +72,45 @@ function whatIsTaken(held: readonly Answering[], quorum: number): readonly Answe
  * From here on no holder sets its vote again, on any master that answers: its next extension shows it that its lease is gone.
  * @throws Error of the first master that failed
  */
-export async function forbid({ keyPrefix, seen, taken }: Taking): Promise<void> {
+async function forbid({ keyPrefix, seen, taken }: Taking): Promise<void> {
   const tokens = [...new Set(taken.flatMap(({ holders }) => holders.tokens))].filter(isOurs);
   const lifeMs = LATE_MS + Math.max(0, ...taken.map(({ holders }) => holders.remainingMs));
   await all(seen.map(({ transport }) => takeAway(transport, keyPrefix, tokens, lifeMs)));
 }
 
 /** At once, since a waiter claims on all masters as soon as the first one is free. */
-export async function releaseAll({ key, taken }: Taking): Promise<void> {
+async function releaseAll({ key, taken }: Taking): Promise<void> {
   await all(taken.map(({ transport, holders }) => releaseOn(transport, key, holders)));
 }
 
-/** How a holder is notified. */
-export interface Telling extends Freeing {
-  readonly isShared: boolean;
+/**
+ * Notifies the holders of an exclusive or a read-write lock, and frees it when these have stopped, or had their time. Permits,
+ * values of other libraries, and votes of which nobody has a quorum are taken at once. @returns whether holders were notified
+ *
+ * @throws RedlockError as `Redlock.steal` does · Error of the first master that failed
+ */
+export async function takeFrom(
+  redlock: Redlock,
+  taking: Takeable,
+  seen: LockSeen,
+  how: Freeing,
+): Promise<boolean> {
+  const isShared = 'kind' in seen;
+  const isSemaphore = isShared && seen.holders.length > 0;
+  const isForeign = hasForeign(taking.held);
+  const source = sourceOf(redlock);
+  const notify = (): Promise<boolean> =>
+    free(source, [seen.resource, isShared ? WRITE : MUTEX], source.terms, undefined, how);
+  if (!isForeign && !isSemaphore && (await notify())) return taking.held.length > 0;
+  await forbid(taking);
+  await releaseAll(taking);
+  if (isForeign && how.keepMs !== undefined) await notify(); // from everybody, once the value is gone
+  return false;
 }
 
-/**
- * Notifies its holder, and frees an exclusive or a read-write lock when that has stopped, or had its time. @returns whether anybody
- * held it
- * @throws RedlockError as `Redlock.steal` does
- */
-export function tellAndFree(redlock: Redlock, name: string, { isShared, ...how }: Telling): Promise<boolean> {
-  const source = sourceOf(redlock);
-  return free(source, [name, isShared ? WRITE : MUTEX], source.terms, undefined, how);
+/** Whether another library, or some program, wrote a value. */
+export function hasForeign(held: readonly Answering[]): boolean {
+  return held.some(({ holders }) => holders.tokens.some((token) => !isOurs(token)));
 }
 
 /** @throws Error the first that failed, when all have ended */

@@ -5,17 +5,8 @@ import type { Arguments } from '../arguments.js';
 import { EXIT, Failure, misuse } from '../failure.js';
 import type { Answering, Takeable } from '../../upkeep/freeing.js';
 import type { Seen } from '../../upkeep/sight.js';
-import {
-  forbid,
-  isOurs,
-  quorumOf,
-  type Redlock,
-  releaseAll,
-  see,
-  takeable,
-  tellAndFree,
-} from '../library.js';
-import { connect, settingsOf } from '../settings.js';
+import { hasForeign, quorumOf, see, takeable, takeFrom } from '../library.js';
+import { connect, type Connection, settingsOf } from '../settings.js';
 import { complain, print, printJson, shownTime } from '../terminal.js';
 import { shownLock } from './status.js';
 
@@ -43,7 +34,7 @@ export async function unlock(args: Arguments): Promise<number> {
     if (held.length === 0 && forMs === undefined)
       return report(args, { resource: name, released: 0, silent });
     if (!isForced && !(await isWanted(name, shownLock(shown)))) return EXIT.no;
-    const isStopped = await take(connection.redlock, taking, { name, shown, graceMs, forMs });
+    const isStopped = await take(connection, taking, shown, { graceMs, keepMs: forMs });
     const released = taken.length;
     return report(args, { resource: name, released, silent, isStopped, ...(forMs && { keptForMs: forMs }) });
   } finally {
@@ -51,41 +42,26 @@ export async function unlock(args: Arguments): Promise<number> {
   }
 }
 
-interface Wanted {
-  readonly name: string;
-  readonly shown: Seen;
-  readonly graceMs: number;
-  readonly forMs: number | undefined;
-}
-
 /** @returns whether its holders have confirmed that they have stopped; undefined if nobody was notified */
 async function take(
-  redlock: Redlock,
+  { redlock }: Pick<Connection, 'redlock'>,
   taking: Takeable,
-  { name, shown, graceMs, forMs }: Wanted,
+  shown: Seen,
+  how: { readonly graceMs: number; readonly keepMs: number | undefined },
 ): Promise<boolean | undefined> {
-  const { held, taken } = taking;
-  const isForeign = held.some(({ holders }) => holders.tokens.some((token) => !isOurs(token)));
-  const isSemaphore = 'kind' in shown && shown.holders.length > 0;
-  const leftMs = Math.max(0, ...taken.map(({ holders }) => holders.remainingMs));
-  let isStopped: boolean | undefined;
-  if (isForeign || isSemaphore) {
-    await forbid(taking);
-    await releaseAll(taking);
-  }
-  if (!isSemaphore && (!isForeign || forMs !== undefined)) {
-    const waitMs = Math.min(graceMs, leftMs);
-    const clock = new SystemClock();
-    const notice = new SystemTimers().wait(NOTICE_MS, () =>
-      complain(`${name}: its holder has ${shownTime(waitMs)} to stop`),
-    );
-    const begunAtMs = clock.now();
-    const wasHeld = await tellAndFree(redlock, name, { isShared: 'kind' in shown, graceMs, keepMs: forMs });
+  const leftMs = Math.max(0, ...taking.taken.map(({ holders }) => holders.remainingMs));
+  const waitMs = Math.min(how.graceMs, leftMs);
+  const clock = new SystemClock();
+  const notice = new SystemTimers().wait(NOTICE_MS, () =>
+    complain(`${shown.resource}: its holder has ${shownTime(waitMs)} to stop`),
+  );
+  const begunAtMs = clock.now();
+  try {
+    const isTold = await takeFrom(redlock, taking, shown, how);
+    return isTold ? clock.now() - begunAtMs < waitMs : undefined;
+  } finally {
     notice.cancel();
-    if (wasHeld && !isForeign && held.length > 0) isStopped = clock.now() - begunAtMs < waitMs;
-    else if (forMs === undefined) await releaseAll(taking); // votes of which nobody has a quorum
   }
-  return isStopped;
 }
 
 /** A text that some program keeps there would be deleted for a lock. */
@@ -100,8 +76,7 @@ function check(name: string, held: readonly Answering[], isForced: boolean, isKe
       `${name} holds a value without expiry, which is no lock; nothing was changed`,
       EXIT.wrongKind,
     );
-  const isForeign = held.some(({ holders }) => holders.tokens.some((token) => !isOurs(token)));
-  if (isForeign && !isForced)
+  if (hasForeign(held) && !isForced)
     throw new Failure(
       `${name} holds a value that quorate did not write: another library’s lock, or data; --force deletes it`,
       EXIT.wrongKind,

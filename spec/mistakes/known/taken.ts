@@ -83,7 +83,7 @@ export const TAKEN: readonly Mistake[] = [
   },
   {
     name: 'taken: unlock lists nothing',
-    patches: [{ in: 'take', find: 'await forbid(taking);', replace: '' }],
+    patches: [{ in: 'takeFrom', find: 'await forbid(taking);', replace: '' }],
     noticedBy: { specs: ['spec/command/commands.spec.ts'] },
   },
   {
