@@ -4,7 +4,6 @@ import { counterKey, pushChannel, queueKey, looksKey, turnKey } from '../../lib/
 import { type Ask, Node } from '../../lib/node/node.js';
 import type { Push } from '../../lib/protocol/pushes.js';
 import { aligning } from '../../lib/protocol/request.js';
-import { NO_MARKER, type Scope } from '../../lib/protocol/scope.js';
 import { MasterClocks } from '../../lib/quorum/master-clocks.js';
 import { type Recipient, Subscriptions } from '../../lib/queue/subscriptions.js';
 import { type EventLoop, type LoopTimer, SystemTimers } from '../../lib/runtime/clock.js';
@@ -12,18 +11,10 @@ import { tokenFrom } from '../simulation/world/seeded.js';
 import { holdReplies, kindsSentTo } from '../support/commands.js';
 import { FakeMaster, serverError } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
-import { type QueueBench, queueBench, MINE } from '../support/queue-bench.js';
+import { MINE, PERMITS_OF_R, type QueueBench, queueBench } from '../support/queue-bench.js';
 
 const NOT_PROVEN = 'its connection was lost, and its push connection has to be proven again';
 const SERIAL = 1_790_000_000_000_001;
-
-const PERMITS_OF_R: Scope = {
-  keys: ['r'],
-  isFenced: false,
-  marker: undefined,
-  guardMs: NO_MARKER,
-  kind: { name: 'semaphore', permits: 4, wanted: 2, slots: '' },
-};
 
 class Listener implements Recipient {
   readonly events: string[] = [];

@@ -1,21 +1,13 @@
 /** Permits that were won in the queue: which votes are changed to these. */
 import { expect } from 'chai';
 import type { Node } from '../../lib/node/node.js';
-import { NO_MARKER, type Scope } from '../../lib/protocol/scope.js';
 import type { DirectVote } from '../../lib/queue/direct-vote.js';
 import type { QueuePlace } from '../../lib/queue/queue-place.js';
 import { alignLate, alignVotes, wonPermits } from '../../lib/queue/won-permits.js';
-import { MINE } from '../support/queue-bench.js';
+import { MINE, PERMITS_OF_R } from '../support/queue-bench.js';
 
-const SCOPE: Scope = {
-  keys: ['r'],
-  isFenced: false,
-  marker: undefined,
-  guardMs: NO_MARKER,
-  kind: { name: 'semaphore', permits: 4, wanted: 1, slots: '' },
-};
 const vote = (slots: string): DirectVote => ({ validUntilMs: 5_000, fence: 0, slots });
-const won = wonPermits(vote('1'), { scope: SCOPE, token: MINE });
+const won = wonPermits(vote('1'), { scope: PERMITS_OF_R, token: MINE });
 
 /** Masters that note what they are sent. */
 function masters(count: number): { readonly nodes: readonly Node[]; readonly asked: string[] } {
@@ -54,10 +46,10 @@ describe('permits that were won in the queue', () => {
 
   it('without permits, nothing is sent', () => {
     const { asked, nodes } = masters(1);
-    alignVotes(wonPermits(vote(''), { scope: SCOPE, token: MINE }), nodes, [
+    alignVotes(wonPermits(vote(''), { scope: PERMITS_OF_R, token: MINE }), nodes, [
       { state: 'mine' },
     ] as QueuePlace[]);
-    alignVotes(wonPermits(undefined, { scope: SCOPE, token: MINE }), nodes, [
+    alignVotes(wonPermits(undefined, { scope: PERMITS_OF_R, token: MINE }), nodes, [
       { state: 'mine' },
     ] as QueuePlace[]);
     expect(asked).to.deep.equal([]);

@@ -1,8 +1,8 @@
 /** What those who wait in the queue stand on: masters with pushes, their connections, virtual time. */
+import { NO_MARKER, type Scope } from '../../lib/protocol/scope.js';
 import { pushChannel } from '../../lib/protocol/keys.js';
 import { Node } from '../../lib/node/node.js';
 import { release } from '../../lib/protocol/request.js';
-import type { Scope } from '../../lib/protocol/scope.js';
 import { QueueWait } from '../../lib/queue/queue-wait.js';
 import type { QueueWaitEnd, QueueParts } from '../../lib/queue/terms.js';
 import { Subscriptions } from '../../lib/queue/subscriptions.js';
@@ -30,6 +30,15 @@ export function queueBench(count: number, shared?: QueueBench): QueueBench {
   const parts = quorumParts(nodes, time);
   return { ...parts, time, masters, subscriptions: new Subscriptions(nodes, parts.clocks, time, time) };
 }
+
+/** Permits of the semaphore `r`. */
+export const PERMITS_OF_R: Scope = {
+  keys: ['r'],
+  isFenced: false,
+  marker: undefined,
+  guardMs: NO_MARKER,
+  kind: { name: 'semaphore', permits: 4, wanted: 2, slots: '' },
+};
 
 export const MINE = tokenFrom('mine', '1');
 export const OTHER = tokenFrom('other', '1');
