@@ -55,7 +55,8 @@ export const bootstraps: Section = (rule) => {
       ...stand.masters.map((master) => (stand.minority.includes(master) ? 'unknown' : 'declared')),
     ]);
     for (const node of nodes)
-      if (node.state === 'unknown') expect(node.cause.message).to.match(/^not connected/);
+      if (node.state === 'unknown')
+        expect(node.cause.message).to.match(/^(not connected|the connection was lost)/); // whether it was noticed
     await stand.ok(redlock.acquire('r'));
   });
 
