@@ -60,9 +60,15 @@ export async function until(
 const FIRST_PORT = 20_000;
 const BLOCK_PORTS = 300;
 const BLOCKS = 40;
-/** What was given out here: one that is free now may be that of a master that is dead for a while. */
-const given = new Set<number>();
-let block: Promise<number> | undefined;
+interface Ports {
+  block?: Promise<number>;
+  /** What was given out: one that is free now may be that of a master that is dead for a while. */
+  readonly given: Set<number>;
+}
+
+const PORTS: unique symbol = Symbol.for('quorate.ports');
+/** Of this process, however often this file is loaded in it: for each mutant anew, say. */
+const ports = ((globalThis as { [PORTS]?: Ports })[PORTS] ??= { given: new Set() });
 
 /**
  * A port that is free now, and is given out once. Below the range that systems use for outgoing connections: a client that
@@ -70,8 +76,9 @@ let block: Promise<number> | undefined;
  * for a while must find its port free again, and a container takes seconds to bind what was free.
  */
 export async function freePort(): Promise<number> {
-  block ??= ownBlock();
-  const first = await block;
+  ports.block ??= ownBlock();
+  const { given } = ports;
+  const first = await ports.block;
   if (given.size > BLOCK_PORTS / 2) given.clear();
   for (let tries = 0; tries < 100; tries++) {
     const port = first + 1 + Math.floor(Math.random() * (BLOCK_PORTS - 1));

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { bundle, type MutatedFiles } from './bundle.js';
-import type { SpecTime } from './messages.js';
+import type { SpecTime, Trial } from './messages.js';
 import type { Mutant } from './mutant.js';
 import { isJudgedBy, SIMULATION_SPECS, type Target } from './targets.js';
 import { WorkerProcess } from './worker-process.js';
@@ -28,6 +28,10 @@ export interface Terms {
 /** A spec that goes on for longer than that, and than many times the slowest one without a mutant, does not end. */
 const ENDLESS_MS = 10_000;
 const ENDLESS_FACTOR = 10;
+/** No mutant's number. */
+const NONE = 0;
+/** How mocha names a hook that failed. */
+const IN_HOOK = /"(?:before|after) (?:all|each)" hook/;
 /** A mutant is tried on its file's own specs, on that many others of the folder, and on that many others in all. */
 const MOST_OWN_SPECS = 80;
 const MOST_SPECS = 120;
@@ -90,6 +94,13 @@ export class Run implements AsyncDisposable {
     await Promise.all(this.#free.map((worker) => worker.stop()));
   }
 
+  /** @throws if these specs fail without any mutant: a server that does not start would notice every mutant */
+  async #expectSound(worker: WorkerProcess, trial: Trial): Promise<void> {
+    const sound = await worker.order({ ...trial, id: NONE }, this.#endlessMs);
+    if (sound === 'stuck' || sound.kind !== 'tried') throw new Error('specs hang without any mutant');
+    if (sound.by !== undefined) throw new Error(`a spec fails without any mutant: ${sound.by}`);
+  }
+
   async #try(
     id: number,
     {
@@ -114,6 +125,7 @@ export class Run implements AsyncDisposable {
     if (tried === 'stuck') tried = await worker.order(trial, this.#endlessMs); // on a busy machine, once is no proof
     if (tried === 'stuck' || tried.kind !== 'tried') return verdict('timed out');
     if (tried.by === undefined) return verdict('survived');
+    if (IN_HOOK.test(tried.by)) await this.#expectSound(worker, trial);
     this.#choice.killed(mutant.file, tried.file);
     return verdict('killed', tried.by);
   }

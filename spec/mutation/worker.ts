@@ -9,8 +9,8 @@ import { isSlow } from './targets.js';
 import type { Answer, LuaEdit, Order, SpecTime, Trial } from './messages.js';
 import { CONSTANTS } from '../../lib/protocol/lua/constants.js';
 import type { Script } from '../../lib/redis/script.js';
-import { type Change, readLibrary } from '../../scripts/lua/link/library.js';
-import { linkAll } from '../../scripts/lua/link/linker.js';
+import { type Change, type Library, type LuaFile, readLibrary } from '../../scripts/lua/link/library.js';
+import { link } from '../../scripts/lua/link/linker.js';
 
 type Loaders = Readonly<Record<string, () => unknown>>;
 type Program = (
@@ -57,12 +57,24 @@ function countTurns(): void {
   );
 }
 
-/** The scripts, by their names, with the mutant of Lua that is at work. */
+/** The scripts, by their names, with the mutant of Lua that is at work. Each is linked as its source is asked for. */
 function scriptsWith(edits: readonly LuaEdit[]): ReadonlyMap<string, Script> {
   const edit = edits.find(({ id }) => isAtWork(id));
   const change: Change = (path, text) =>
     path === edit?.file ? text.slice(0, edit.start) + edit.text + text.slice(edit.end) : text;
-  return new Map(linkAll(readLibrary(change), CONSTANTS).map((script) => [script.name, script]));
+  const library = readLibrary(change);
+  return new Map([...library.scripts].map(([name, file]) => [name, scriptOf(file, library)]));
+}
+
+function scriptOf(file: LuaFile, library: Library): Script {
+  let source: string | undefined;
+  return {
+    name: file.name,
+    get source() {
+      source ??= link(file, library, { constants: CONSTANTS }).source;
+      return source;
+    },
+  };
 }
 
 /** A package as `require` would give it: what is imported from it by default is the whole. */

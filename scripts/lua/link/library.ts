@@ -46,9 +46,18 @@ export function readLibrary(change: Change = unchanged): Library {
     const name = basename(path, '.lua');
     if (group.has(name)) throw new Error(`${path}: ${group.get(name)?.path} has the same name`);
     const text = change(path, readFileSync(join(ROOT, path), 'utf8'));
-    group.set(name, { path, name, isScript, text, tokens: within(path, () => tokensOf(text)) });
+    group.set(name, { path, name, isScript, text, tokens: within(path, () => knownTokensOf(text)) });
   }
   return { parts, scripts };
+}
+
+const known = new Map<string, readonly Token[]>();
+
+/** Who reads the library for each mutant reads the same texts, but for one. */
+function knownTokensOf(text: string): readonly Token[] {
+  const tokens = known.get(text) ?? tokensOf(text);
+  known.set(text, tokens);
+  return tokens;
 }
 
 /** As paths from the root. */

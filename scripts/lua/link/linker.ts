@@ -26,7 +26,8 @@ export function linkAll(library: Library, constants: Constants, terms: Terms = {
   return [...library.scripts.values()].map((script) => link(script, library, { constants, ...terms }));
 }
 
-function link(
+/** One of them. */
+export function link(
   script: LuaFile,
   { parts }: Library,
   { constants, isLateAtOnce = false }: Terms & { readonly constants: Constants },
