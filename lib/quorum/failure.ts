@@ -89,7 +89,7 @@ export function localError(failure: RoundFailure, context: CallContext): Redlock
     failure === 'held'
       ? `${names} is taken: other calls of this instance have it, or are before this one`
       : `${opening(failure, context.resources, [])}, as far as the calls of this instance know that are before this one`;
-  return new RedlockError(CODES[failure], `${text}; no master was asked`, { ...context, tally: [] });
+  return new RedlockError(CODES[failure], `${text}; no master was asked`, context);
 }
 
 /**
@@ -119,15 +119,14 @@ export function cancelledError(
   nodes: readonly NamedNode[],
 ): RedlockError {
   const tally = round === undefined ? [] : tallyOf(round, nodes);
-  const names = nameResources(context.resources);
+  const { resources, attempts, elapsedMs } = context; // many end at once, and a spread would take most of the time
+  const names = nameResources(resources);
   if (why.code === 'CLOSED') {
-    return new RedlockError('CLOSED', `the instance was closed; ${names} was not acquired`, {
-      ...context,
-      tally,
-    });
+    const text = `the instance was closed; ${names} was not acquired`;
+    return new RedlockError('CLOSED', text, { resources, attempts, elapsedMs, tally });
   }
   const text = `the caller's signal ended the wait for ${names}`;
-  return new RedlockError('ABORTED', text, { ...context, tally, cause: why.cause });
+  return new RedlockError('ABORTED', text, { resources, attempts, elapsedMs, tally, cause: why.cause });
 }
 
 /** The error for a call on a lease that was released or given away. */

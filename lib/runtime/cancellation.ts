@@ -16,7 +16,8 @@ function listen(this: AbortSignal): void {
   const waits = waitsBySignal.get(this);
   waitsBySignal.delete(this);
   if (waits === undefined) return;
-  for (const wait of waits) wait.cancel({ code: 'ABORTED', cause: this.reason });
+  const why = { code: 'ABORTED', cause: this.reason } as const;
+  for (const wait of waits) wait.cancel(why);
 }
 
 /** One wait of one caller. Call `dispose` when the wait is over. */
