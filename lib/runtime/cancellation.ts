@@ -16,7 +16,7 @@ function listen(this: AbortSignal): void {
   const waits = waitsBySignal.get(this);
   waitsBySignal.delete(this);
   if (waits === undefined) return;
-  const why = { code: 'ABORTED', cause: this.reason } as const;
+  const why: Cancelled = { code: 'ABORTED', cause: this.reason };
   for (const wait of waits) wait.cancel(why);
 }
 

@@ -9,13 +9,13 @@ import { runAll } from './kit/run.js';
 import { Table } from './kit/table.js';
 import { further, isUsual } from '../support/breadth.js';
 
-const SAMPLE_OF_FIVE = 48;
+const SAMPLE_OF_FIVE = 24;
 const MIXED = 12;
 const MAJORITIES = 10;
 /** Waits in queues, in addition. */
 const LINE_GROUPS = 8;
-const LINE_SAMPLE_OF_THREE = 80;
-const LINE_SAMPLE_OF_FIVE = 24;
+const LINE_SAMPLE_OF_THREE = 48;
+const LINE_SAMPLE_OF_FIVE = 16;
 const LINE_MAJORITIES = 8;
 /** If a majority hands over to the second waiter, nobody yields. */
 const WITH_MAJORITIES = MOMENTS.filter((moment) => moment !== 'yield');

@@ -17,7 +17,7 @@ import { further, wide } from '../support/breadth.js';
 const WRONG = / has (?:no rights|read-only|another type|spent counter|another guard)$/;
 
 describe('simulation: one seed, one history', () => {
-  for (const seed of wide([1, 2, 3, 4, 5, 6, 7, 8], [7])) {
+  for (const seed of wide([1, 2, 3, 7], [7])) {
     it(`seed ${seed}: the same twice, with its history kept or not, and no promise broken`, async () => {
       const once = await simulate(seed);
       const twice = await simulate(seed, { history: true });
