@@ -56,6 +56,21 @@ describe('the node timeout where none was set', () => {
     });
   }
 
+  for (const [waitedMs, timeoutMs] of [
+    [undefined, 980],
+    [0, 980],
+    [500, 480],
+    [780, 200],
+    [900, 200],
+  ] as const) {
+    const waited = waitedMs === undefined ? '' : `, after ${waitedMs} ms of waiting with others`;
+    it(`of a patient call${waited}: ${timeoutMs} ms, whatever is measured`, () => {
+      const patient = { ...DEFAULT, isPatient: true, ...(waitedMs === undefined ? {} : { waitedMs }) };
+      expect(nodeTimeoutOf(masters(2, 2, 2), patient)).to.equal(timeoutMs);
+      expect(nodeTimeoutOf(masters(600, 600, 600), { ...patient, nodeTimeoutMs: 70 })).to.equal(70);
+    });
+  }
+
   it('is below the time for which masters take a fencing token that was proposed', () => {
     expect(MOST_MS).to.be.below(BACK_US / 1_000);
   });
