@@ -311,9 +311,19 @@ export class Coordinator {
     const isInFlight = grant.open.length > 0 || this.#inFlight.has(grant);
     grant.setAside();
     grant.giveAway();
+    this.#recallLate(grant);
     this.#expectPushes(grant);
     this.#parts.local.end(grant)?.onHead();
     return isInFlight;
+  }
+
+  /** A claim or a look of this process may come to a master after the other one has given the lease back there. */
+  #recallLate(grant: Grant): void {
+    const { expiredByMs: untilMs, taken, token } = grant;
+    if (taken === undefined || !isOurs(token)) return;
+    for (const node of this.nodes)
+      if (grant.open.some((sent) => sent.owes(node)))
+        this.#parts.repairs.add(node, { scope: grant, token, untilMs, isGivenAway: true });
   }
 
   /** Ignores pushes about its votes for a while: to decline a vote would take it from the process that adopts the lease. */

@@ -9,8 +9,10 @@ import type { QuorumParts } from './parts.js';
 import pLimit from 'p-limit';
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import type { Node, Sink } from '../node/node.js';
+import type { Outcome } from '../protocol/quorum.js';
 import { type Request, undo } from '../protocol/request.js';
 import type { Scope } from '../protocol/scope.js';
+import { takenReading } from '../protocol/text-requests.js';
 import { expiredByMs } from '../protocol/validity.js';
 import { repeatIfUnfinished } from './withdrawal.js';
 
@@ -25,13 +27,15 @@ export interface Orphan {
   readonly token: string;
   /** The vote has expired by then. */
   readonly untilMs: number;
+  /** It is that of a lease which was given away: it is undone only if the lease is over, as the master shows (`takenReading`). */
+  readonly isGivenAway?: boolean;
 }
 
-/** Sends one undo. `done` resolves with whether the master confirmed it. */
+/** Sends one request. `done` resolves with the master's answer; undefined if there is none. */
 class Repair implements Sink {
   readonly isWanted = true;
-  readonly done: Promise<boolean>;
-  #resolve: (isDone: boolean) => void = () => undefined;
+  readonly done: Promise<Outcome | undefined>;
+  #resolve: (answer: Outcome | undefined) => void = () => undefined;
   readonly #request: Request;
 
   constructor(request: Request) {
@@ -45,16 +49,16 @@ class Repair implements Sink {
 
   onReply(node: Node, reply: unknown): void {
     repeatIfUnfinished(node, this.#request, reply);
-    this.#resolve(this.#request.read(reply) !== undefined);
+    this.#resolve(this.#request.read(reply));
   }
 
   onFailure(): void {
-    this.#resolve(false);
+    this.#resolve(undefined);
   }
 
   /** Nobody needs it any longer. If it was sent, it still waits for the answer: so the number on the wire stays bounded. */
   giveUp(node: Node): void {
-    if (node.forget(this)) this.#resolve(false);
+    if (node.forget(this)) this.#resolve(undefined);
   }
 }
 
@@ -77,17 +81,18 @@ class NodeRepairs {
     return this.#orphans.size;
   }
 
-  add(orphan: Orphan): void {
+  /** Tries this undo now, before the timer fires. */
+  take(orphan: Orphan): void {
+    this.#add(orphan);
+    if (this.#node.state === 'ready' && !this.#running.has(orphan.token)) this.#start(orphan);
+  }
+
+  #add(orphan: Orphan): void {
     this.#orphans.delete(orphan.token); // added again at the end: the later orphan lives longer
     this.#orphans.set(orphan.token, orphan);
     if (this.#orphans.size <= MAX_ENTRIES_PER_NODE) return;
     const [oldest] = this.#orphans.keys();
     if (oldest !== undefined) this.drop(oldest);
-  }
-
-  /** Tries this undo now, before the timer fires. */
-  attempt(orphan: Orphan): void {
-    if (this.#node.state === 'ready' && !this.#running.has(orphan.token)) this.#start(orphan);
   }
 
   drop(token: string): void {
@@ -96,7 +101,8 @@ class NodeRepairs {
   }
 
   async settled(): Promise<void> {
-    await Promise.all([...this.#running.values()].map(({ done }) => done));
+    // what a master shows of a lease that was given away may be followed by an undo
+    while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 
   /** Starts the undos that are not under way, and drops those whose vote has expired. */
@@ -110,20 +116,28 @@ class NodeRepairs {
   }
 
   #start(orphan: Orphan): void {
-    const request = undo(orphan.scope, orphan.token);
+    const { isGivenAway, scope, token } = orphan;
+    const request = isGivenAway === true ? takenReading(scope, token) : undo(scope, token);
     const repair = new Repair(request);
-    this.#running.set(orphan.token, repair);
+    this.#running.set(token, repair);
     const attempt = async (): Promise<void> => {
-      if (this.#orphans.has(orphan.token)) {
+      let isOrphan = false;
+      if (this.#orphans.has(token)) {
         this.#node.send({ request, sink: repair });
-        const isDone = await repair.done;
-        if (isDone && this.#orphans.get(orphan.token) === orphan) this.#orphans.delete(orphan.token);
-      }
-      this.#running.delete(orphan.token);
+        const answer = await repair.done;
+        if (answer !== undefined && this.#orphans.get(token) === orphan) this.#orphans.delete(token);
+        isOrphan = isGivenAway === true && isListed(answer);
+      } else repair.onFailure(); // it expired while it waited for room
+      this.#running.delete(token);
+      if (isOrphan) this.take({ ...orphan, isGivenAway: false });
       this.#onProgress();
     };
     void this.#limit(attempt);
   }
+}
+
+function isListed(answer: Outcome | undefined): boolean {
+  return answer?.kind === 'refused' && answer.isTaken === true;
 }
 
 export class Repairs {
@@ -148,9 +162,7 @@ export class Repairs {
 
   add(node: Node, orphan: Orphan): void {
     if (this.#isClosed) return;
-    const repairs = this.#nodes[node.index];
-    repairs?.add(orphan);
-    repairs?.attempt(orphan);
+    this.#nodes[node.index]?.take(orphan);
     if (this.#delayMs > FIRST_DELAY_MS) this.#stop();
     this.#delayMs = FIRST_DELAY_MS;
     this.#schedule();

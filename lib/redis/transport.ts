@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { PushListener, Subscription } from './subscription.js';
 
 /** Commands that are sent without a script: a plain claim, the commands of a timestamp lock, and questions about the server. */
-export type PlainCommand = 'set' | 'setnx' | 'get' | 'getset' | 'del' | ServerQuestion;
+export type PlainCommand = 'set' | 'setnx' | 'get' | 'mget' | 'getset' | 'del' | ServerQuestion;
 
 /** Questions about the server: the same in each database. */
 export type ServerQuestion = 'time' | 'ping' | 'info' | 'config' | 'pubsub';

@@ -3,7 +3,9 @@ import { expect } from 'chai';
 import type { Lease } from '../../lib/lease/public.js';
 import { takenKey } from '../../lib/protocol/keys.js';
 import type { Redlock } from '../../lib/redlock.js';
+import type { Command, Transport } from '../../lib/redis/transport.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
+import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
 
@@ -46,6 +48,119 @@ async function extending(
     },
   };
 }
+
+/** A connection on which commands are on their way until they are let through. */
+class SlowLink {
+  readonly transport: Transport;
+  /** The answers to such commands are lost. */
+  loses: Command['name'] | undefined;
+  readonly #held: (() => void)[] = [];
+  #isOpen = false;
+
+  constructor(master: FakeMaster) {
+    const pass = async (command: Command): Promise<unknown> => {
+      const answer = await master.call(command);
+      if (command.name === this.loses) throw new Error('the connection was lost');
+      return answer;
+    };
+    const call: Transport['call'] = (command) => {
+      if (this.#isOpen) return pass(command);
+      return new Promise((resolve, reject) => {
+        this.#held.push(() => void pass(command).then(resolve, reject));
+      });
+    };
+    this.transport = new Proxy(master, {
+      get(target, name) {
+        if (name === 'call') return call;
+        const member: unknown = Reflect.get(target, name, target);
+        return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+      },
+    });
+  }
+
+  /** What is on its way arrives, in order, and whatever follows. */
+  async arrive(): Promise<void> {
+    this.#isOpen = true;
+    for (const pass of this.#held.splice(0)) pass();
+    await settle();
+  }
+}
+
+/** An instance that is slow to reach the last of three masters. */
+function slowGiver(bench: Bench): { readonly giver: Redlock; readonly link: SlowLink } {
+  const [first, second, third] = bench.masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+  const link = new SlowLink(third);
+  return { giver: bench.other('giver', TTL, [first, second, link.transport]).redlock, link };
+}
+
+describe('a lease that is given away while its claim is in flight', () => {
+  for (const [title, acquire] of KINDS) {
+    it(`${title}: adopted and released, it is free, and stays free when the claim arrives`, async () => {
+      const bench = fakeCluster(3, TTL);
+      const { giver, link } = slowGiver(bench);
+      const handle = (await acquire(giver)).giveAway();
+      expect(handle.inFlight).to.equal(true);
+      const adopted = await bench.redlock.adopt(handle);
+      await adopted.release();
+      await settle();
+      await link.arrive();
+      expect(locks(bench)).to.deep.equal([0, 0, 0]);
+      expect(giver.stats().owedUndos).to.equal(0);
+    });
+
+    it(`${title}: the claim arrives while the lease is held by another process: its vote counts`, async () => {
+      const bench = fakeCluster(3, TTL);
+      const { giver, link } = slowGiver(bench);
+      const adopted = await bench.redlock.adopt((await acquire(giver)).giveAway());
+      await link.arrive();
+      expect(locks(bench).every((count) => count > 0)).to.equal(true);
+      await adopted.extend();
+      await adopted.release();
+      await settle();
+      expect(locks(bench)).to.deep.equal([0, 0, 0]);
+    });
+  }
+
+  it('its look, too: it had waited in the queue', async () => {
+    const bench = fakeCluster(3, TTL, { hasPushes: true });
+    const { giver, link } = slowGiver(bench);
+    const holder = await bench.redlock.acquire('r');
+    const waiting = giver.acquire('r');
+    await settle();
+    await holder.release();
+    const adopted = await bench.other('adopter').redlock.adopt((await waiting).giveAway());
+    await adopted.release();
+    await settle();
+    expect(locks(bench)).to.deep.equal([0, 0, 0]);
+    await link.arrive();
+    expect(locks(bench)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('the answer that would show that the lease is over is lost: it is asked again', async () => {
+    const bench = fakeCluster(3, TTL);
+    const { giver, link } = slowGiver(bench);
+    const adopted = await bench.redlock.adopt((await giver.acquire('r')).giveAway());
+    await adopted.release();
+    await settle();
+    link.loses = 'mget';
+    await link.arrive();
+    expect(locks(bench)).to.deep.equal([0, 0, 1]);
+    link.loses = undefined;
+    await bench.time.advance(1_000);
+    expect(locks(bench)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('the giver is closed meanwhile: that waits for the undo', async () => {
+    const bench = fakeCluster(3, TTL);
+    const { giver, link } = slowGiver(bench);
+    const adopted = await bench.redlock.adopt((await giver.acquire('r')).giveAway());
+    await adopted.release();
+    const closed = giver.close();
+    await link.arrive();
+    await closed;
+    expect(locks(bench)).to.deep.equal([0, 0, 0]);
+  });
+});
 
 describe('a lease that is given away while an extension is in flight', () => {
   for (const [title, acquire] of KINDS) {

@@ -61,10 +61,11 @@ class Ground extends RealBench {
     await before.release();
     const lease = await wait;
     await this.votes((value) => value?.startsWith(before.token) !== true);
-    const isDirect = (await this.values()).some((value) => value === lease.token + RESERVED_MARK);
-    if (!isDirect) await lease.extend(); // its claim may have passed the release on the way to a master, which was free then
+    const isDirect = (value: string | null): boolean => value === lease.token + RESERVED_MARK;
+    // its claim may have passed the release on the way to a master, which was free then
+    if (!(await this.values()).some(isDirect)) await lease.extend();
     await this.votes((value) => value?.startsWith(lease.token) === true);
-    return { lock, lease, before, isDirect };
+    return { lock, lease, before, isDirect: (await this.values()).every(isDirect) };
   }
 
   /** On a busy machine a release may come to the masters with different fencing tokens: then the next one waits, and so on. */

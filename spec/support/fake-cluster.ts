@@ -4,6 +4,7 @@
 import type { WallClock } from '../../lib/runtime/clock.js';
 import type { Random } from '../../lib/runtime/random.js';
 import type { ThisProcess } from '../../lib/runtime/this-process.js';
+import type { Transport } from '../../lib/redis/transport.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { Redlock } from '../../lib/redlock.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
@@ -36,8 +37,12 @@ export interface Bench {
   readonly masters: readonly FakeMaster[];
   readonly random: FakeRandom;
   readonly redlock: Redlock;
-  /** Another instance over the same masters: another client's claims. */
-  other(name?: string, options?: RedlockOptions): { readonly redlock: Redlock; readonly random: FakeRandom };
+  /** Another instance over the same masters: another client's claims. @param transports  its connections to them */
+  other(
+    name?: string,
+    options?: RedlockOptions,
+    transports?: readonly Transport[],
+  ): { readonly redlock: Redlock; readonly random: FakeRandom };
 }
 
 /**
@@ -65,10 +70,10 @@ export function fakeCluster(
   const time = new FakeTime();
   const masters = Array.from({ length: nodes }, (_, i) => new FakeMaster(`m${i + 1}`, time));
   for (const master of masters) Object.assign(master, { isCluster, hasPushes });
-  const over = (random: Random, own: RedlockOptions): Redlock =>
+  const over = (random: Random, own: RedlockOptions, transports: readonly Transport[] = masters): Redlock =>
     new Redlock(
       {
-        ...{ transports: masters, clock: time, timers: time, random, disconnect: () => undefined },
+        ...{ transports, clock: time, timers: time, random, disconnect: () => undefined },
         idle: () => time.idleMs(),
         ...(process && { process }),
         ...(wall && { wall }),
@@ -81,9 +86,9 @@ export function fakeCluster(
     masters,
     random,
     redlock: over(random, options),
-    other(name = 'other', own = options) {
+    other(name = 'other', own = options, transports = masters) {
       const theirs = new FakeRandom(name);
-      return { redlock: over(theirs, own), random: theirs };
+      return { redlock: over(theirs, own, transports), random: theirs };
     },
   };
 }

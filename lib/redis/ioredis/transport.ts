@@ -145,6 +145,7 @@ export class IoredisTransport implements Transport {
       set: builtin('set'),
       setnx: builtin('setnx'),
       get: builtin('get'),
+      mget: builtin('mget'),
       getset: builtin('getset'),
       del: builtin('del'),
       time: builtin('time'),

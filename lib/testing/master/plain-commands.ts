@@ -55,6 +55,11 @@ export const PLAIN_COMMANDS: Readonly<Record<PlainCommand, Plain>> = {
     return 1;
   },
   get: (store, [key = '']) => textOf(store, key) ?? null,
+  mget: (store, keys) =>
+    keys.map((key) => {
+      const text = store.get(key);
+      return text === undefined || text === WRONG_TYPE ? null : text;
+    }),
   getset(store, [key = '', text = '']) {
     const before = textOf(store, key);
     store.set(key, text, 'none');

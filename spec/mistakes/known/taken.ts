@@ -82,6 +82,24 @@ export const TAKEN: readonly Mistake[] = [
     noticedBy: { specs: ['spec/lease/handle-in-flight.spec.ts'] },
   },
   {
+    name: 'taken: a claim that was in flight at giveAway() keeps its vote',
+    why: 'it arrives when the lease was taken over and given back, and nobody undoes what nobody has',
+    patches: [{ in: 'Coordinator.giveAway', find: 'this.#recallLate(grant);', replace: '' }],
+    noticedBy: {
+      breaks: ['orphan'],
+      world: { world: 'hand-on-3', schedule: '0:late' },
+      specs: ['spec/lease/handle-in-flight.spec.ts'],
+    },
+  },
+  {
+    name: 'taken: a lease that was given away is taken for over',
+    why: 'then the vote of another process, which counts it, is undone',
+    patches: [
+      { in: 'isListed', find: "answer?.kind === 'refused' && answer.isTaken === true", replace: 'true' },
+    ],
+    noticedBy: { specs: ['spec/lease/handle-in-flight.spec.ts'] },
+  },
+  {
     name: 'taken: unlock lists nothing',
     patches: [{ in: 'takeFrom', find: 'await forbid(taking);', replace: '' }],
     noticedBy: { specs: ['spec/command/commands.spec.ts'] },

@@ -16,7 +16,6 @@ import type { SimulatedLink } from '../world/link.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { drawn, heldAgain, takenOver, type Token } from './token.js';
 import { CountedVotes } from './counted-votes.js';
-import { GivenAway } from './given-away.js';
 import { Thefts } from './thefts.js';
 import { isOpen, Votes, votesOn } from './votes.js';
 import type { World } from '../world/world.js';
@@ -72,7 +71,8 @@ export class Checker {
   readonly #open = new Map<string, Holding[]>();
   readonly #fences: Fences;
   readonly #tokens = new Map<string, Token>();
-  readonly #givenAway = new GivenAway();
+  /** Tokens of leases that were given away. */
+  readonly #givenAway = new Set<string>();
   readonly thefts = new Thefts();
   readonly #votes: Votes;
   readonly #counted = new CountedVotes();
@@ -192,7 +192,6 @@ export class Checker {
     const token = this.#tokens.get(lease.token);
     if (token === undefined) return;
     token.endedAtMs ??= this.#world.nowMs;
-    this.#givenAway.ended(lease.token);
     if (!isReleased) token.isExempt = true; // lost: its votes expire
   }
 
@@ -265,7 +264,6 @@ export class Checker {
 
   /** A server has carried out a command. */
   executed(server: MemoryServer, command: Command, reply: unknown): void {
-    for (const name of this.#givenAway.claimedLate(command)) this.#exempt(name);
     this.#counted.ousted(this.thefts.carriedOut(command));
     for (const [property, text] of this.#votes.carriedOut(server, command, reply)) this.fail(property, text);
   }

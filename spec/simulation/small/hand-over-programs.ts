@@ -1,4 +1,4 @@
-/** What the clients of small worlds do who hand a lease over from one to the other while an extension is under way. */
+/** What the clients of small worlds do who hand a lease over from one to the other while requests for it are under way. */
 import type { LeaseHandle } from '../../../lib/lease/lease-handle.js';
 import type { Checkers } from './checkers.js';
 import { FOR_LONG, LONG_TTL_MS, type Program, RESOURCE } from './programs.js';
@@ -19,6 +19,12 @@ export const giving: Program = async (hands) => {
   await Promise.resolve(); // it is sent
   given.set(hands.checkers, hands.giveAway(lease));
   await extended;
+};
+
+/** Gives it away while a master has not answered the claim. */
+export const givingAtOnce: Program = async (hands) => {
+  const lease = await hands.acquire(RESOURCE, FOR_LONG);
+  if (lease?.status === 'held') given.set(hands.checkers, hands.giveAway(lease));
 };
 
 /** Takes it over, and gives it back at once. What cannot be taken over is nobody's until it runs out. */

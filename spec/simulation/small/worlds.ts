@@ -7,7 +7,7 @@ import type { Checkers } from './checkers.js';
 import { type Delay, type FaultName, TTL_MS } from './deviations.js';
 import { once, type SmallJob, ticking, tickInTheEnd } from './job-programs.js';
 import { asking, leading, leadInTheEnd, observing } from './leader-programs.js';
-import { giving, taking } from './hand-over-programs.js';
+import { giving, givingAtOnce, taking } from './hand-over-programs.js';
 import {
   again,
   ALONE,
@@ -129,6 +129,15 @@ const SCENARIOS: readonly Scenario[] = [
     faults: ['cut', 'kill', 'stop', 'pause', 'crash'],
     longestTtlMs: LONG_TTL_MS,
     delays: ['next', 'late'],
+  },
+  {
+    name: 'hand-on',
+    masters: [3],
+    about: 'a long lease is handed over while it is claimed, and the other gives it back at once',
+    programs: [givingAtOnce, taking],
+    faults: ['cut', 'kill', 'stop', 'pause', 'crash'],
+    longestTtlMs: LONG_TTL_MS,
+    delays: ['next', 'late', 'long'],
   },
   {
     name: 'expiry',
