@@ -126,7 +126,7 @@ class NodeRepairs {
         this.#node.send({ request, sink: repair });
         const answer = await repair.done;
         if (answer !== undefined && this.#orphans.get(token) === orphan) this.#orphans.delete(token);
-        isOrphan = isGivenAway === true && isListed(answer);
+        isOrphan = isGivenAway === true && showsItsEnd(answer);
       } else repair.onFailure(); // it expired while it waited for room
       this.#running.delete(token);
       if (isOrphan) this.take({ ...orphan, isGivenAway: false });
@@ -136,7 +136,7 @@ class NodeRepairs {
   }
 }
 
-function isListed(answer: Outcome | undefined): boolean {
+function showsItsEnd(answer: Outcome | undefined): boolean {
   return answer?.kind === 'refused' && answer.isTaken === true;
 }
 

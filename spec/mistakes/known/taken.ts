@@ -95,7 +95,7 @@ export const TAKEN: readonly Mistake[] = [
     name: 'taken: a lease that was given away is taken for over',
     why: 'then the vote of another process, which counts it, is undone',
     patches: [
-      { in: 'isListed', find: "answer?.kind === 'refused' && answer.isTaken === true", replace: 'true' },
+      { in: 'showsItsEnd', find: "answer?.kind === 'refused' && answer.isTaken === true", replace: 'true' },
     ],
     noticedBy: { specs: ['spec/lease/handle-in-flight.spec.ts'] },
   },
