@@ -31,7 +31,7 @@ export interface Orphan {
   readonly isGivenAway?: boolean;
 }
 
-/** Sends one request. `done` resolves with the master's answer; undefined if there is none. */
+/** Sends one request. `done` resolves with the answer of the master, or with undefined if it does not come. */
 class Repair implements Sink {
   readonly isWanted = true;
   readonly done: Promise<Outcome | undefined>;

@@ -128,16 +128,14 @@ const SCENARIOS: readonly Scenario[] = [
     programs: [giving, taking],
     faults: ['cut', 'kill', 'stop', 'pause', 'crash'],
     longestTtlMs: LONG_TTL_MS,
-    delays: ['next', 'late'],
   },
   {
     name: 'hand-on',
     masters: [3],
     about: 'a long lease is handed over while it is claimed, and the other gives it back at once',
     programs: [givingAtOnce, taking],
-    faults: ['cut', 'kill', 'stop', 'pause', 'crash'],
+    faults: USUAL,
     longestTtlMs: LONG_TTL_MS,
-    delays: ['next', 'late', 'long'],
   },
   {
     name: 'expiry',
