@@ -164,6 +164,23 @@ describe('repairs: undos that did not get through at first', () => {
     expect([repairs.size, master.sent.length]).to.deep.equal([0, ON_THE_WIRE]);
   });
 
+  it('and is over for who waits until all are settled', async () => {
+    const { master, repairs, time, owe } = environment();
+    master.manner = 'freeze';
+    for (let i = 0; i < ON_THE_WIRE; i++) owe();
+    owe(1_000); // no room
+    await settle();
+    await time.advance(1_000);
+    let isSettled = false;
+    void repairs.settled().then(() => (isSettled = true));
+    await settle();
+    expect(isSettled).to.equal(false);
+    master.manner = 'answer';
+    master.thaw();
+    await settle();
+    expect(isSettled).to.equal(true);
+  });
+
   it('those on the wire stay there, though their votes are over: no others take their places', async () => {
     const { master, repairs, time, owe } = environment();
     master.manner = 'freeze';
