@@ -295,11 +295,11 @@ export class Coordinator {
    * Extensions that an earlier holder had in flight may arrive now, when the votes are gone: this asks masters not to set these
    * again. A master that does not get the request may keep a vote until its ttl ends.
    */
-  #forbid({ expiredByMs, taken, token }: Grant): void {
+  #forbid({ expiredByMs, keys, taken, token }: Grant): void {
     if (taken === undefined || !isOurs(token)) return;
     const leftMs = expiredByMs - this.#parts.clock.earliest();
-    const request = taking(taken, [token], Math.max(leftMs, LATE_EXTENSION_MS));
-    for (const node of this.nodes) node.send({ request, sink: IGNORED_ANSWER });
+    const request = taking(taken, [token], Math.max(leftMs, LATE_EXTENSION_MS), keys);
+    for (const node of this.nodes) node.send({ request, sink: IGNORED_ANSWER, isFirst: true });
   }
 
   /**

@@ -129,7 +129,7 @@ export class Node {
   send(ask: Ask): void {
     switch (this.#transport.state) {
       case 'ready':
-        if (this.#isIdle) this.#transmit(ask);
+        if (this.#isIdle || ask.isFirst === true) this.#transmit(ask);
         else {
           this.#queue.add(ask);
           this.#isUrgent ||= ask.isUrgent === true || ask.request.isWhole || !ask.request.sharesCalls;

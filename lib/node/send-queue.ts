@@ -14,6 +14,8 @@ export interface SendEntry<Sink> {
   readonly sink: Sink;
   /** It does not wait for the call before, nor do the requests that wait with it. @default false */
   readonly isUrgent?: boolean;
+  /** It waits for nothing: undos and releases of this turn come behind it. @default false */
+  readonly isFirst?: boolean;
 }
 
 export class SendQueue<Sink extends { readonly isWanted: boolean; readonly isInTime?: boolean }> {

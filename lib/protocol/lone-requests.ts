@@ -146,12 +146,21 @@ function scopeOf(...keys: readonly string[]): Scope {
 }
 
 /**
- * Lists tokens as taken. Always sent with its source: it must not need a second step. @param taken  the list's key @param lifeMs  as long as
- * extensions of these leases may come
+ * Lists tokens as taken. Always sent with its source: it must not need a second step.
+ *
+ * @param taken  the list's key
+ * @param lifeMs  as long as extensions of these leases may come
+ * @param resources  whose releases follow: it names them, since some clients keep the order of requests for a resource alone
  */
-export function taking(taken: string, tokens: readonly string[], lifeMs: number): Request {
+export function taking(
+  taken: string,
+  tokens: readonly string[],
+  lifeMs: number,
+  resources: readonly string[] = [],
+): Request {
   const setting = { isFenced: false, marker: undefined, guardMs: NO_MARKER, kind: MUTEX };
   const args = [String(Math.ceil(lifeMs)), ...tokens];
-  const alone = (): Command => ({ name: 'eval', args: [TAKE.source, '1', taken, ...args] });
+  const keys = [taken, ...resources];
+  const alone = (): Command => ({ name: 'eval', args: [TAKE.source, String(keys.length), ...keys, ...args] });
   return lone(TAKE, new SettledScope([taken], setting), '', args, { alone, read: readCount });
 }

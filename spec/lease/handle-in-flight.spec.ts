@@ -54,6 +54,7 @@ class SlowLink {
   readonly transport: Transport;
   /** The answers to such commands are lost. */
   loses: Command['name'] | undefined;
+  readonly sent: Command[] = [];
   readonly #held: (() => void)[] = [];
   #isOpen = false;
 
@@ -64,6 +65,7 @@ class SlowLink {
       return answer;
     };
     const call: Transport['call'] = (command) => {
+      this.sent.push(command);
       if (this.#isOpen) return pass(command);
       return new Promise((resolve, reject) => {
         this.#held.push(() => void pass(command).then(resolve, reject));
@@ -87,10 +89,15 @@ class SlowLink {
 }
 
 /** An instance that is slow to reach the last of three masters. */
-function slowGiver(bench: Bench): { readonly giver: Redlock; readonly link: SlowLink } {
+function slowInstance(bench: Bench, name: string): { readonly redlock: Redlock; readonly link: SlowLink } {
   const [first, second, third] = bench.masters as readonly [FakeMaster, FakeMaster, FakeMaster];
   const link = new SlowLink(third);
-  return { giver: bench.other('giver', TTL, [first, second, link.transport]).redlock, link };
+  return { redlock: bench.other(name, TTL, [first, second, link.transport]).redlock, link };
+}
+
+function slowGiver(bench: Bench): { readonly giver: Redlock; readonly link: SlowLink } {
+  const { link, redlock: giver } = slowInstance(bench, 'giver');
+  return { giver, link };
 }
 
 describe('a lease that is given away while its claim is in flight', () => {
@@ -148,6 +155,20 @@ describe('a lease that is given away while its claim is in flight', () => {
     link.loses = undefined;
     await bench.time.advance(1_000);
     expect(locks(bench)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('an adopter that has much in flight sends what forbids the token in front of its release', async () => {
+    const bench = fakeCluster(3, TTL);
+    const { giver } = slowGiver(bench);
+    const { link, redlock: adopter } = slowInstance(bench, 'adopter');
+    const handle = (await giver.acquire('r')).giveAway();
+    const adopted = await adopter.adopt(handle);
+    await Promise.all(['a', 'b', 'c'].map((name) => adopter.acquire(name)));
+    await adopted.release();
+    await settle();
+    const ofToken = link.sent.filter(({ args }) => args.includes(handle.token));
+    const isListing = ({ args }: Command): boolean => args[2] === takenKey('');
+    expect(ofToken.map(isListing)).to.deep.equal([false, true, false]);
   });
 
   it('the giver is closed meanwhile: that waits for the undo', async () => {

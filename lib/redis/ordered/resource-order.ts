@@ -5,9 +5,9 @@
  * Keys are enough. Each script and each plain command that reads or writes a lock, its queue, its counter or its note names
  * the resource among its keys, since a Redis Cluster and ACLs want all keys named; and what lies beside a resource has a name
  * that no other resource has (`protocol/keys.ts`). Requests without a resource need no order: an echo and a question about
- * the server change nothing, a marker is set by an operator who waits for it, and whoever lists tokens waits for that before
- * the release. So the keys that begin with `quorate:` do not count; otherwise all claims under a guard would wait for each
- * other, since each names the marker.
+ * the server change nothing, a marker is set by an operator who waits for it, and who lists a token as taken waits for that
+ * before the release, or names the resources. So the keys that begin with `quorate:` do not count; otherwise all claims under a
+ * guard would wait for each other, since each names the marker.
  *
  * The protocol relies on these orders, all of one resource: an undo or a release after its claim and after extensions in
  * flight, and claims of one caller after the undo of the one before. A script that a master does not know yet may

@@ -92,6 +92,12 @@ export const TAKEN: readonly Mistake[] = [
     },
   },
   {
+    name: 'taken: the release of an adopted lease comes in front of the list',
+    why: 'what arrives between the two at a slow master sets a vote again',
+    patches: [{ in: 'Coordinator.#forbid', find: ', isFirst: true', replace: '' }],
+    noticedBy: { specs: ['spec/lease/handle-in-flight.spec.ts'] },
+  },
+  {
     name: 'taken: a lease that was given away is taken for over',
     why: 'then the vote of another process, which counts it, is undone',
     patches: [

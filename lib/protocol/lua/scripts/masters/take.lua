@@ -1,5 +1,5 @@
 -- Lists tokens.
--- KEYS 1 the list · ARGV 1 for how long in ms, then tokens
+-- KEYS 1 the list, then resources, for the order of requests · ARGV 1 for how long in ms, then tokens
 -- → how many are listed now
 local found, tokens, isNew = redis.pcall('GET', KEYS[1]), {}, {}
 for i = 2, #ARGV do isNew[ARGV[i]] = true end
