@@ -320,7 +320,7 @@ export class Coordinator {
   /** A claim or a look of this process may come to a master after the other one has given the lease back there. */
   #recallLate(grant: Grant): void {
     const { expiredByMs: untilMs, taken, token } = grant;
-    if (taken === undefined || !isOurs(token)) return;
+    if (taken === undefined) return;
     for (const node of this.nodes)
       if (grant.open.some((sent) => sent.owes(node)))
         this.#parts.repairs.add(node, { scope: grant, token, untilMs, isGivenAway: true });

@@ -171,6 +171,20 @@ describe('a lease that is given away while its claim is in flight', () => {
     expect(ofToken.map(isListing)).to.deep.equal([false, true, false]);
   });
 
+  it('on a Redis Cluster there is no list to look at: nothing is asked', async () => {
+    const bench = fakeCluster(1, TTL, { isCluster: true });
+    const [master] = bench.masters as readonly [FakeMaster];
+    const lease = await bench.redlock.acquire('r');
+    await settle();
+    master.manner = 'freeze';
+    lease.extend().catch(() => undefined);
+    await settle();
+    lease.giveAway();
+    master.thaw();
+    await settle();
+    expect(master.sent.map(({ command }) => command.name)).to.not.include('mget');
+  });
+
   it('the giver is closed meanwhile: that waits for the undo', async () => {
     const bench = fakeCluster(3, TTL);
     const { giver, link } = slowGiver(bench);
