@@ -9,6 +9,7 @@
  * Bounds: at most `WINDOW` requests are in flight, or `SILENT_WINDOW` once an attempt gave up waiting for this master. Further
  * requests wait here, and are dropped unsent when their attempt ends. Undos and releases keep waiting unless the master is
  * silent. The undo of a claim in flight may exceed the window, once per claim: it must follow the claim on the same connection.
+ * So may the list of tokens that must be there before a release, once per lease that was taken over.
  *
  * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They count as in flight until the
  * master answers any request; a probe every few seconds finds out.

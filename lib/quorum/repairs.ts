@@ -1,6 +1,6 @@
 /**
- * Repairs: undos that failed at first. They are tried again in the background until masters confirm them, or until their
- * votes have expired.
+ * Repairs: undos that failed at first, and those of leases that were given away, if a master shows that the lease is over. They
+ * are tried again in the background until masters confirm them, or until their votes have expired.
  *
  * Bounds: a maximum of entries per master and of undos on the wire, and one timer for all, which never keeps the process
  * alive and ends with the last entry. An entry that is dropped costs one master's vote until its ttl ends, not safety.
