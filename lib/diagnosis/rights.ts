@@ -17,12 +17,12 @@ export type Feature =
   /** A database other than 0. */
   | 'select';
 
-const BASICS = ['eval', 'evalsha', 'set', 'get', 'del', 'exists', 'pttl', 'pexpire'];
+const BASICS = ['eval', 'evalsha', 'set', 'get', 'mget', 'del', 'exists', 'pttl', 'pexpire'];
 const QUEUES = ['zadd', 'zrem', 'zrange', 'zrank', 'zcard', 'publish', 'subscribe'];
 
 const COMMANDS: Readonly<Record<Feature, readonly string[]>> = {
-  exclusive: [...BASICS, 'mget', 'time', 'hset', 'hget', 'hdel', 'hlen', ...QUEUES],
-  plain: [...BASICS, 'mget', 'time', 'zrange'],
+  exclusive: [...BASICS, 'time', 'hset', 'hget', 'hdel', 'hlen', ...QUEUES],
+  plain: [...BASICS, 'time', 'zrange'],
   shared: [...BASICS, 'pexpireat', 'time', 'hset', 'hget', 'hdel', 'hgetall', 'hlen', ...QUEUES],
   guard: ['info'],
   select: ['select'],

@@ -73,6 +73,17 @@ class Ground {
     return redlock;
   }
 
+  /** While one master does not answer: requests about what happens meanwhile arrive there together, at the end. */
+  async withoutOne<T>(work: () => Promise<T>): Promise<T> {
+    const last = this.#masters.list.at(-1);
+    await last?.freeze();
+    try {
+      return await work();
+    } finally {
+      await last?.thaw();
+    }
+  }
+
   timestampLock(options: TimestampLockOptions): TimestampLock {
     const { port, ...client } = this.#client(this.#masters.list[0]?.port ?? 0);
     const redis = byHand(port, client);
@@ -166,6 +177,14 @@ async function exclusively(environment: Ground, options: RedlockOptions): Promis
   await (await one.adopt(handle)).release();
 }
 
+/** A claim that has not arrived by then is asked about. @param lockOf  the lock, of an instance of its own */
+async function giveAwayEarly(environment: Ground, lockOf: () => Promise<Lockable>): Promise<void> {
+  const [giver, adopter] = [await lockOf(), await environment.lock()];
+  const handle = await environment.withoutOne(async () => (await giver.acquire()).giveAway());
+  await (await adopter.adopt(handle)).release();
+  await eventually(async () => (await giver.inspect()).nodes.every(({ state }) => state === 'free'));
+}
+
 /** Elections and jobs need what exclusive locks do. */
 async function coordinating(environment: Ground): Promise<void> {
   const [one, other] = [await environment.lock(), await environment.lock()];
@@ -187,6 +206,7 @@ const exclusive: Work = async (environment) => {
   await coordinating(environment);
   await takeTurns(async () => (await environment.lock()).mutex('turns'));
   await exclusively(environment, {});
+  await giveAwayEarly(environment, async () => (await environment.lock()).mutex('early'));
   const redlock = await environment.lock();
   await environment.count('apart', LAST_FENCE / 2, environment.hands.slice(1));
   await (await redlock.acquire('apart')).release();
@@ -199,6 +219,7 @@ const exclusive: Work = async (environment) => {
 const shared: Work = async (environment) => {
   await takeTurns(async () => (await environment.lock()).readWriteLock('turns').write);
   await takeTurns(async () => (await environment.lock()).semaphore('permits', 1));
+  await giveAwayEarly(environment, async () => (await environment.lock()).semaphore('early', 2));
   const [one, other] = [await environment.lock(), await environment.lock()];
   const [mine, theirs] = [one.readWriteLock('rw'), other.readWriteLock('rw')];
   const readers = [await mine.read.acquire(), await theirs.read.acquire()];
