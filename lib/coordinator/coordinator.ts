@@ -123,6 +123,11 @@ export class Coordinator {
     return this.#parts.local.at(key);
   }
 
+  /** The masters' time at that instant of this instance's clock, in ms since 1970, as far as it is known. */
+  mastersTimeAt(atMs: number): number | undefined {
+    return this.#parts.clocks.at(atMs);
+  }
+
   /** How many have waited so far. */
   get waited(): number {
     return this.#parts.waiters.total;

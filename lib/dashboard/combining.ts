@@ -34,15 +34,17 @@ export function combined(answers: Answers): LockKnown | undefined {
   if (known.every(isNothing)) return undefined;
   const quorum = quorumOf(nodes.length);
   const found = withQuorum(known, quorum);
-  const holders = found.map(({ holder }) => shown(holder, answers));
+  const granted = found.map(({ holder }) => holder);
+  const [value, record] = [latestOf(known, 'value'), latestOf(known, 'record')];
+  const fence = fenceOf(known, quorum, { ...answers, holders: granted, notes: [value, record] });
+  const holders = granted.map((holder) => shown(holder, fence, answers));
   const holding = Math.max(holders.length, holders.length < MOST_NAMED ? 0 : (middle(known) ?? 0));
+  const since = Math.min(...holders.map((holder) => holder.since ?? Infinity));
   const votes = reads.map((read, i) => voteOf(nodes[i] ?? '', read, holders, nowMs));
   const latest = [...known].sort((a, b) => b.waiting - a.waiting)[0];
   const waiters = waitersOf(known, latest, answers);
   const [first] = waiters;
   const endsAt = endOf(found, nowMs, before?.endsAt);
-  const [value, record] = [latestOf(known, 'value'), latestOf(known, 'record')];
-  const fence = fenceOf(known, quorum, { ...answers, holders, notes: [value, record] });
   const note = holders
     .map(({ holder }) => answers.published.notes.get(holder))
     .find((one) => one !== undefined);
@@ -53,7 +55,7 @@ export function combined(answers: Answers): LockKnown | undefined {
     state: stateOf(votes, holders.length, quorum),
     ...{ holders, holding },
     ...(fence === undefined ? {} : { fence }),
-    ...(fence === undefined || holders.length === 0 ? {} : { since: Math.round(fence / 1_000) }),
+    ...(since === Infinity ? {} : { since }),
     ...(endsAt === undefined ? {} : { endsAt }),
     waiting: latest?.waiting ?? 0,
     ...(first === undefined ? {} : { waitingSince: first.since }),
@@ -104,7 +106,7 @@ function fenceOf(
     notes,
     published,
   }: Pick<Answers, 'before' | 'published'> & {
-    readonly holders: readonly HolderShown[];
+    readonly holders: readonly HolderRead[];
     readonly notes: readonly (NoteRead | undefined)[];
   },
 ): number | undefined {
@@ -114,7 +116,7 @@ function fenceOf(
   );
   const isSame = holders.length > 0 && before?.holders[0]?.holder === holders[0]?.holder;
   const noted = notes.find((note) => note?.isHolders === true);
-  const told = published.fences.get(holders[0]?.holder ?? '');
+  const told = published.grants.get(holders[0]?.holder ?? '')?.fence;
   return told ?? counted ?? noted?.fence ?? (isSame ? before?.fence : undefined);
 }
 
@@ -128,10 +130,32 @@ function endOf(found: readonly Quorum[], nowMs: number, beforeMs: number | undef
 }
 
 function shown(
-  { client, holder, role, slots }: HolderRead,
-  { published: { instances } }: Pick<Answers, 'published'>,
+  holding: HolderRead,
+  fence: number | undefined,
+  { before, published }: Pick<Answers, 'before' | 'published'>,
 ): HolderShown {
-  return { holder, client, role, slots, ...instances.get(client) };
+  const { client, holder, role, slots } = holding;
+  const since =
+    grantOf(holding, fence, published) ?? before?.holders.find((one) => one.holder === holder)?.since;
+  return {
+    holder,
+    client,
+    role,
+    slots,
+    ...(since === undefined ? {} : { since }),
+    ...published.instances.get(client),
+  };
+}
+
+/** Readers and holders of permits have no fencing token: the last one is a writer's. */
+function grantOf(
+  { holder, role }: HolderRead,
+  fence: number | undefined,
+  { grants }: Published,
+): number | undefined {
+  const sinceMs = grants.get(holder)?.sinceMs;
+  if (sinceMs !== undefined || role === 'reader' || role === 'permits') return sinceMs;
+  return fence === undefined ? undefined : Math.round(fence / 1_000);
 }
 
 function voteOf(

@@ -1,10 +1,15 @@
 /**
- * What instances publish about themselves: one record each, with a label, a host, the fencing tokens of its oldest leases, and
+ * What instances publish about themselves: one record each, with a label, a host, when its oldest leases were granted, and
  * what it has done; and the notes of leases. Anybody who may write to the masters could have written them, so what is odd is left
  * out.
  */
 import { isNote } from '../input/texts.js';
-import { type InstanceRecord, readRecord, type SharedCounts } from '../lease/instance-record.js';
+import {
+  type GrantedAt,
+  type InstanceRecord,
+  readRecord,
+  type SharedCounts,
+} from '../lease/instance-record.js';
 import { clientKey, noteKey } from '../protocol/keys.js';
 import type { Clock } from '../runtime/clock.js';
 import { TOKEN_LETTERS } from '../runtime/random.js';
@@ -16,8 +21,8 @@ import type { LockRead } from './reading.js';
 export interface Published {
   /** By the public part of an instance's tokens. */
   readonly instances: ReadonlyMap<string, Omit<InstanceShown, 'client'>>;
-  /** Fencing tokens and notes, by the fingerprint of a holder's token. */
-  readonly fences: ReadonlyMap<string, number>;
+  /** When leases were granted, and their notes, by the fingerprint of a holder's token. */
+  readonly grants: ReadonlyMap<string, GrantedAt>;
   readonly notes: ReadonlyMap<string, string>;
   /** The counts in the records that were read now. */
   readonly counts: ReadonlyMap<string, SharedCounts | undefined>;
@@ -25,7 +30,7 @@ export interface Published {
 
 export const NOTHING_PUBLISHED: Published = {
   instances: new Map(),
-  fences: new Map(),
+  grants: new Map(),
   notes: new Map(),
   counts: new Map(),
 };
@@ -102,7 +107,7 @@ export class Instances {
   #published(notes: readonly NoteOf[], texts: readonly (string | undefined)[]): Omit<Published, 'counts'> {
     return {
       instances: new Map([...this.#kept].map(([id, { record }]) => [id, shown(record)])),
-      fences: new Map([...this.#kept.values()].flatMap(({ record }) => [...(record?.fences ?? [])])),
+      grants: new Map([...this.#kept.values()].flatMap(({ record }) => [...(record?.held ?? [])])),
       notes: new Map(
         notes.flatMap(({ holder }, i) => {
           const text = texts[i];

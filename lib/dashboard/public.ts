@@ -23,6 +23,8 @@ export interface HolderShown extends InstanceShown {
   readonly role: 'holder' | 'reader' | 'writer' | 'permits';
   /** The numbers of the permits that it holds, from 0; empty for others. */
   readonly slots: readonly number[];
+  /** When that was granted; absent if it is not known. */
+  readonly since?: number;
 }
 
 /** A waiter for a lock. */
@@ -66,7 +68,7 @@ export interface LockShown {
   readonly holders: readonly HolderShown[];
   /** How many have a quorum. */
   readonly holding: number;
-  /** When it was granted, by its fencing token; absent without one. */
+  /** When that was granted to the one who has held it for longest; absent if it is not known. */
   readonly since?: number;
   /** When its last holder's quorum ends, unless it is renewed; absent without a holder. */
   readonly endsAt?: number;

@@ -143,7 +143,7 @@ function holderBy(
   const [token = ''] = votes.map((vote) => ownerIn(partsOf(vote)));
   if (!isOurs(token)) return undefined;
   const id = publicPart(token);
-  const times = grantedAt(votes.map(countedBy), quorum, lore.fenceOf(id, holder));
+  const times = grantedAt(votes.map(countedBy), quorum, lore.grantOf(id, holder));
   const note = lore.noteOf(holder);
   return { ...lore.of(id), holder, ...times, ...(note === undefined ? {} : { note }) };
 }

@@ -9,7 +9,7 @@ import { textReading } from '../protocol/text-requests.js';
 import type { SurveyAnswer } from '../quorum/survey.js';
 import type { Clock } from '../runtime/clock.js';
 import type { InstanceInfo } from '../runtime/instance-info.js';
-import { type InstanceRecord, readRecord } from './instance-record.js';
+import { type GrantedAt, type InstanceRecord, readRecord } from './instance-record.js';
 
 /** How long a record holds. The holder refreshes it every 20 s, with the leases that it holds by then. */
 const KNOWN_MS = 30_000;
@@ -40,9 +40,9 @@ export class InstanceNames {
     return this.#known.get(id)?.record.info ?? { id };
   }
 
-  /** The fencing token of a lease that this instance holds; undefined if it is not known. */
-  fenceOf(id: string, holder: string): number | undefined {
-    return this.#known.get(id)?.record.fences.get(holder);
+  /** When a lease that this instance holds was granted; undefined if that is not known. */
+  grantOf(id: string, holder: string): GrantedAt | undefined {
+    return this.#known.get(id)?.record.held.get(holder);
   }
 
   /** Learns who they are, as far as that is not known. */

@@ -1,6 +1,6 @@
 /**
- * The record of an instance, by which others name the holder of a lock: host, process, label, and the fencing tokens of its
- * oldest leases, whose counters may be gone; calls that have waited for long while they held something; and what it has done so
+ * The record of an instance, by which others name the holder of a lock: host, process, label, and when its oldest
+ * leases were granted, whose counters may be gone; calls that have waited for long while they held something; and what it has done so
  * far. One JSON text per instance and master. Other programs may write there, too: an odd value is left out, and a text that is
  * shown has passed the checks of an option.
  */
@@ -13,8 +13,8 @@ import { WAIT_LENGTHS } from '../telemetry/wait-times.js';
 /** A record as it was read. */
 export interface InstanceRecord {
   readonly info: InstanceInfo;
-  /** The fencing tokens of the oldest leases that it holds, by the fingerprints of their tokens. */
-  readonly fences: ReadonlyMap<string, number>;
+  /** The oldest leases that it holds, by the fingerprints of their tokens. */
+  readonly held: ReadonlyMap<string, GrantedAt>;
   /** How often it had been written: whoever reads a higher one later knows that the instance was alive in between. */
   readonly beat: number;
   /** Its calls that wait while they hold something. */
@@ -25,7 +25,7 @@ export interface InstanceRecord {
 /** What changes while an instance is in use. */
 interface RecordState {
   /** The oldest first. */
-  readonly held: readonly HeldFence[];
+  readonly held: readonly (GrantedAt & { readonly holder: string })[];
   readonly beat: number;
   /** The oldest first. */
   readonly waits: readonly Waiting[];
@@ -42,14 +42,14 @@ export interface SharedCounts {
   readonly waits: readonly number[];
 }
 
-/** A lease that is held, as a record has it. */
-export interface HeldFence {
-  readonly holder: string;
-  readonly fence: number;
+/** When a lease was granted: its fencing token, or, without one, the masters' time in ms since 1970. */
+export interface GrantedAt {
+  readonly fence?: number | undefined;
+  readonly sinceMs?: number | undefined;
 }
 
 /** The most leases in a record. */
-export const MOST_FENCES = 32;
+export const MOST_LEASES = 32;
 /** The most characters of a record that are read. */
 const MOST_LENGTH = 4_096;
 /** `,"waits":[]`. */
@@ -62,12 +62,14 @@ export function recordText(
   { host, label, pid, startedAt, version }: InstanceInfo,
   { beat, counts, held, waits }: RecordState,
 ): string {
-  const fences = Object.fromEntries(held.slice(0, MOST_FENCES).map(({ fence, holder }) => [holder, fence]));
-  const facts = { label, host, pid, version, startedAt, held: fences, beat, counts };
+  const shown = held.slice(0, MOST_LEASES);
+  const fences = Object.fromEntries(shown.map(({ fence, holder }) => [holder, fence]));
+  const since = Object.fromEntries(shown.map(({ holder, sinceMs }) => [holder, sinceMs]));
+  const facts = { label, host, pid, version, startedAt, held: fences, since, beat, counts };
   const text = JSON.stringify(facts);
   if (waits.length === 0) return text;
-  const shown = shownWaits(waits, MOST_LENGTH - text.length - NAME_OF_WAITS);
-  return shown.length === 0 ? text : JSON.stringify({ ...facts, waits: shown });
+  const fitting = shownWaits(waits, MOST_LENGTH - text.length - NAME_OF_WAITS);
+  return fitting.length === 0 ? text : JSON.stringify({ ...facts, waits: fitting });
 }
 
 /** @returns undefined for what is no record */
@@ -86,7 +88,10 @@ export function readRecord(id: string, text: string): InstanceRecord | undefined
   };
   return {
     info,
-    fences: new Map(fencesIn(found['held'])),
+    held: new Map<string, GrantedAt>([
+      ...numbersIn(found['since']).map(([holder, sinceMs]) => [holder, { sinceMs }] as const),
+      ...numbersIn(found['held']).map(([holder, fence]) => [holder, { fence }] as const),
+    ]),
     beat: isCount(found['beat'], 0) ? found['beat'] : 0,
     waits: readWaits(id, found['waits']),
     counts: countsIn(found['counts']),
@@ -102,10 +107,11 @@ function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function fencesIn(held: unknown): readonly (readonly [string, number])[] {
-  if (typeof held !== 'object' || held === null) return [];
-  return Object.entries(held).flatMap(([holder, fence]) =>
-    FINGERPRINT.test(holder) && isCount(fence, 1) ? [[holder, fence] as const] : [],
+/** By holder. */
+function numbersIn(given: unknown): readonly (readonly [string, number])[] {
+  if (typeof given !== 'object' || given === null) return [];
+  return Object.entries(given).flatMap(([holder, count]) =>
+    FINGERPRINT.test(holder) && isCount(count, 1) ? [[holder, count] as const] : [],
   );
 }
 

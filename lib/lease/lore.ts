@@ -5,18 +5,19 @@ import type { SurveyAnswer } from '../quorum/survey.js';
 import { fingerprint } from '../redis/transport.js';
 import type { InstanceInfo, Waiter } from '../runtime/instance-info.js';
 import { publicPart } from '../runtime/random.js';
+import type { GrantedAt } from './instance-record.js';
 
 export interface Lore {
   of(id: string): InstanceInfo;
-  /** The fencing token of a lease that this instance holds; undefined if it is not known. */
-  fenceOf(id: string, holder: string): number | undefined;
+  /** When a lease that this instance holds was granted; undefined if that is not known. */
+  grantOf(id: string, holder: string): GrantedAt | undefined;
   noteOf(holder: string): string | undefined;
 }
 
 /** Of who asks nobody. */
 export const NO_LORE: Lore = {
   of: (id) => ({ id }),
-  fenceOf: () => undefined,
+  grantOf: () => undefined,
   noteOf: () => undefined,
 };
 
@@ -27,23 +28,24 @@ export interface Counted {
 }
 
 /**
- * When the lock was granted, and for how long it has been held: by the lease's fencing token, or by the last one that a quorum
- * accepted. Counters are gone a minute after the grant.
+ * When the lock was granted, and for how long it has been held: as the holder has published it, or by the last fencing token
+ * that a quorum accepted. Counters are gone a minute after the grant.
  */
 export function grantedAt(
   counts: readonly Counted[],
   quorum: number,
-  own: number | undefined,
+  own: GrantedAt | undefined,
 ): { readonly since?: number; readonly heldMs?: number } {
   const counters = counts.map(({ counter }) => counter);
   const last = counters.find(
     (one) => one !== undefined && counters.filter((other) => other === one).length >= quorum,
   );
-  const fence = own ?? (last === undefined ? undefined : last - (FENCE_BLOCK - 1));
-  if (fence === undefined || fence <= 0) return {};
-  const since = Math.floor(fence / 1_000);
+  const counted = last === undefined ? 0 : last - (FENCE_BLOCK - 1);
+  const grantedUs = own?.fence ?? (own?.sinceMs === undefined ? counted : own.sinceMs * 1_000);
+  if (grantedUs <= 0) return {};
+  const since = Math.floor(grantedUs / 1_000);
   const us = counts.reduce((latest, one) => Math.max(latest, one.us), 0);
-  return us === 0 ? { since } : { since, heldMs: Math.max(0, Math.round((us - fence) / 1_000)) };
+  return us === 0 ? { since } : { since, heldMs: Math.max(0, Math.round((us - grantedUs) / 1_000)) };
 }
 
 /** The queue of one master, as far as it is shown: tokens in order, and their tickets; and the master's clock in µs, 0 if it is not known. */

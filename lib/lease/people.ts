@@ -18,7 +18,7 @@ import type { InstanceParts } from './coordination.js';
 import { CHECK_MS, Deadlocks } from './deadlock/deadlocks.js';
 import { readInspection, tokensIn } from './inspection.js';
 import { InstanceNames } from './instance-names.js';
-import { MOST_FENCES, recordText } from './instance-record.js';
+import { MOST_LEASES, recordText } from './instance-record.js';
 import { holdersOf } from './deadlock/lock-holders.js';
 import type { Lore, Tokens } from './lore.js';
 import type { NestedCall } from './deadlock/nested-call.js';
@@ -104,7 +104,7 @@ export class People {
     await Promise.all([this.#names.learn([...holders, ...waiters].map(publicPart), timeoutMs), ...noted]);
     return {
       of: (id) => this.#names.of(id),
-      fenceOf: (id, holder) => this.#names.fenceOf(id, holder),
+      grantOf: (id, holder) => this.#names.grantOf(id, holder),
       noteOf: (holder) => notes.get(holder),
     };
   }
@@ -155,16 +155,16 @@ export class People {
   }
 
   #recordText(): string {
-    const { clock, held, telemetry } = this.#parts;
+    const { clock, coordinator, held, telemetry } = this.#parts;
     const nowMs = clock.earliest();
-    const oldest = held.oldest(MOST_FENCES, nowMs);
-    const fences = oldest.flatMap(({ fence, token }) =>
-      fence === undefined ? [] : [{ holder: fingerprint(token), fence }],
-    );
+    const oldest = held.oldest(MOST_LEASES, nowMs).map(({ fence, sinceMs, token }) => ({
+      ...{ holder: fingerprint(token), fence },
+      sinceMs: fence === undefined ? coordinator.mastersTimeAt(sinceMs) : undefined,
+    }));
     const { acquired, lost, waits } = telemetry.counts;
     const ageMs = Math.round(nowMs - this.#madeAtMs);
     return recordText(this.#own, {
-      ...{ held: fences, beat: ++this.#beat, waits: this.deadlocks.waits },
+      ...{ held: oldest, beat: ++this.#beat, waits: this.deadlocks.waits },
       counts: { ageMs, acquired, lost, waits: waits.counts },
     });
   }

@@ -96,7 +96,7 @@ export interface SharedInspection {
   readonly writer: string | undefined;
   /** The holders that have a quorum for one set of permits. */
   readonly holders: readonly PermitHolder[];
-  /** All of these by name, each with the fingerprint of its token: a writer also since when it holds the lock. */
+  /** All of these by name, each with the fingerprint of its token, and since when it holds the lock. */
   readonly heldBy: readonly HeldBy[];
   /** How many calls wait in the queue: the highest number of any master. */
   readonly waiting: number;
@@ -142,7 +142,8 @@ function holderBy(
   lore: Lore,
 ): HeldBy {
   const note = lore.noteOf(holder);
-  const times = role === 'writer' ? grantedAt(counts, quorum, lore.fenceOf(heldBy.id, holder)) : {};
+  const own = role === 'writer' ? counts : counts.map(({ us }) => ({ counter: undefined, us }));
+  const times = grantedAt(own, quorum, lore.grantOf(heldBy.id, holder));
   return { ...heldBy, holder, ...times, ...(note === undefined ? {} : { note }) };
 }
 

@@ -96,11 +96,22 @@ export class MasterClocks {
 
   /** A ticket: the masters' time at that instant, now by default, in µs, as far as it is known; the median of their clocks. */
   ticket(atMs = this.#clock.earliest()): number {
+    return Math.max(1, Math.round(atMs * 1_000 + (this.#medianAheadUs() ?? 0)));
+  }
+
+  /** The same in ms since 1970, by this machine's wall clock while no master's is known; undefined without either. */
+  at(atMs: number): number | undefined {
+    const aheadUs = this.#medianAheadUs();
+    if (aheadUs !== undefined) return Math.round(atMs + aheadUs / 1_000);
+    return this.#wall && Math.round(this.#wall() - (this.#clock.earliest() - atMs));
+  }
+
+  #medianAheadUs(): number | undefined {
     const freshMs = Math.max(...this.#readings.map(({ middleAtMs }) => middleAtMs)) - FRESH_MS;
     const fresh = this.#readings.filter(({ middleAtMs }) => middleAtMs >= freshMs);
     const ahead = fresh.flatMap(({ middleUs }) => (middleUs === undefined ? [] : [middleUs]));
     ahead.sort((a, b) => a - b);
-    return Math.max(1, Math.round(atMs * 1_000 + (ahead[(ahead.length - 1) >> 1] ?? 0)));
+    return ahead[(ahead.length - 1) >> 1];
   }
 
   /** What the masters' clocks show now, or a little less. */

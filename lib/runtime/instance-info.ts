@@ -21,8 +21,8 @@ export interface HeldBy extends InstanceInfo {
   /** A fingerprint of the holder's token; missing if the holder is this instance, and no master was asked. */
   readonly holder?: string;
   /**
-   * When the masters granted the lock, by their clocks: the lease's fencing token. Milliseconds since 1970. Missing without a
-   * fencing token, as for readers and holders of permits.
+   * When the masters granted the lock, by their clocks: the lease's fencing token. Milliseconds since 1970. A holder without a
+   * fencing token, as a reader or a holder of permits, publishes it within 20 s; it is missing until then, and without a label.
    */
   readonly since?: number;
   /** The time since then. Milliseconds. */

@@ -1,14 +1,19 @@
 /** One lock, by what three masters say of it. */
 import { expect } from 'chai';
 import { combined, type LockKnown } from '../../lib/dashboard/combining.js';
-import { NOTHING_PUBLISHED } from '../../lib/dashboard/instances.js';
+import { NOTHING_PUBLISHED, type Published } from '../../lib/dashboard/instances.js';
 import type { LockRead } from '../../lib/dashboard/reading.js';
 import { holderRead, lockRead, NOW_MS } from './support.js';
 
 const NODES = ['a', 'b', 'c'];
 
-function of(reads: readonly (LockRead | undefined)[], before?: LockKnown): LockKnown | undefined {
-  return combined({ name: 'x', nodes: NODES, reads, nowMs: NOW_MS, before, published: NOTHING_PUBLISHED });
+function of(
+  reads: readonly (LockRead | undefined)[],
+  before?: LockKnown,
+  grants: Published['grants'] = new Map(),
+): LockKnown | undefined {
+  const published = { ...NOTHING_PUBLISHED, grants };
+  return combined({ name: 'x', nodes: NODES, reads, nowMs: NOW_MS, before, published });
 }
 
 describe('a lock by what its masters say: N=3', () => {
@@ -51,6 +56,35 @@ describe('a lock by what its masters say: N=3', () => {
     expect(before).to.include({ fence, since: NOW_MS - 5_000 });
     expect(of([own, own, own], before)).to.include({ fence, since: NOW_MS - 5_000 });
     expect(of([other, other, other], before)).to.not.have.any.keys('fence', 'since');
+  });
+
+  it('since, of readers and holders of permits: as they have published it, and never by the token, which is of a writer', () => {
+    const fence = NOW_MS * 1_000 - 9_000_000;
+    for (const role of ['reader', 'permits'] as const) {
+      const holders = ['h', 'i', 'j'].map((holder) => holderRead(holder, { role }));
+      const read = lockRead({ kind: role === 'reader' ? 'read-write' : 'semaphore', holders, fence });
+      const all = [read, read, read];
+      expect(of(all)).to.not.have.property('since');
+      const grants = new Map([
+        ['h', { sinceMs: NOW_MS - 1_000 }],
+        ['i', { sinceMs: NOW_MS - 3_000 }],
+      ]);
+      const published = of(all, undefined, grants);
+      expect(published?.holders.map(({ since }) => since)).to.deep.equal([
+        NOW_MS - 1_000,
+        NOW_MS - 3_000,
+        undefined,
+      ]);
+      expect(published?.since, 'of the one who has held it for longest').to.equal(NOW_MS - 3_000);
+      expect(of(all, published)?.since, 'the record is gone').to.equal(NOW_MS - 3_000);
+    }
+  });
+
+  it('since, of a holder without fencing: as it has published it, whatever the counter is', () => {
+    const read = lockRead({ holders: [holderRead('h')], fence: NOW_MS * 1_000 - 9_000_000 });
+    expect(of([read, read, read], undefined, new Map([['h', { sinceMs: NOW_MS - 1_000 }]]))?.since).to.equal(
+      NOW_MS - 1_000,
+    );
   });
 
   it('waiters: in the order of the master that knows of most, with the number of masters on which each waits', () => {

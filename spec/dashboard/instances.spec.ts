@@ -23,13 +23,15 @@ describe('what instances publish: N=2', () => {
     instances = new Instances('', time);
   });
 
-  it('a record, from the first master that has one: label, host, process, and the tokens of leases', async () => {
-    write(
-      JSON.stringify({ label: 'api-3', host: 'web1', pid: 7, version: '1', held: { '0123456789': 5_000 } }),
-    );
-    const { fences, instances: known } = await learn();
+  it('a record, from the first master that has one: label, host, process, and when its leases were granted', async () => {
+    const facts = { label: 'api-3', host: 'web1', pid: 7, version: '1' };
+    write(JSON.stringify({ ...facts, held: { '0123456789': 5_000 }, since: { abcdef0123: 7 } }));
+    const { grants, instances: known } = await learn();
     expect(known.get('c1')).to.deep.equal({ label: 'api-3', host: 'web1', pid: 7 });
-    expect(fences.get('0123456789')).to.equal(5_000);
+    expect([...grants]).to.have.deep.members([
+      ['0123456789', { fence: 5_000 }],
+      ['abcdef0123', { sinceMs: 7 }],
+    ]);
   });
 
   it('it is asked for again after five seconds, and not before', async () => {

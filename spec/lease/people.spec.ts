@@ -85,9 +85,10 @@ describe('names: inspect', () => {
     const other = await one.redlock.readWriteLock('rw').read.acquire({ note: 'reads too' });
     await one.time.advance(BEHIND_CLAIM_MS);
     const readers = (await redlock.readWriteLock('rw').read.inspect()).heldBy;
-    expect(readers.map(({ label, note, since }) => [label, note, since])).to.have.deep.members([
-      [LABEL, 'reads', undefined],
-      [LABEL, 'reads too', undefined],
+    const since = WALL_US / 1_000 + 1_000;
+    expect(readers.map((by) => [by.label, by.note, by.since, by.heldMs])).to.have.deep.members([
+      [LABEL, 'reads', since, BEHIND_CLAIM_MS],
+      [LABEL, 'reads too', since, BEHIND_CLAIM_MS],
     ]);
     await reader.release();
     await other.release();
@@ -104,6 +105,20 @@ describe('names: inspect', () => {
       label: LABEL,
       note: 'exports',
     });
+  });
+
+  it('permits, and a mutex without fencing: since when is published within 20 s, whatever an earlier fencing token is', async () => {
+    const one = bench();
+    await (await one.redlock.acquire('r')).release();
+    await one.time.advance(5_000);
+    await one.redlock.semaphore('s', 3).acquire({ permits: 2 });
+    await one.redlock.acquire('r', { fencing: false });
+    const since = Math.floor(WALL_US / 1_000) + one.time.now();
+    await one.time.advance(REFRESH_MS);
+    const { redlock } = one.other('asker');
+    const [mutex, semaphore] = [await redlock.inspect('r'), await redlock.semaphore('s', 3).inspect()];
+    for (const heldBy of [mutex.heldBy, semaphore.heldBy[0]])
+      expect(heldBy).to.include({ label: LABEL, since, heldMs: REFRESH_MS });
   });
 
   it('a holder without a label, or of another library: no name, and the lock as before', async () => {

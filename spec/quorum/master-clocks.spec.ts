@@ -304,6 +304,16 @@ describe("masters' clocks: tickets", () => {
     expect(Number.isInteger(ahead(0.000_000_5).clocks.ticket())).to.equal(true);
   });
 
+  it('an earlier instant, in ms since 1970: by the median; by the wall clock while no reading is there, if there is one', () => {
+    const { clocks, time } = ahead(30, 1_000_000, 20);
+    expect(clocks.at(time.now() - 400.4)).to.equal(Math.round(time.now() - 400.4) + 30_000);
+    expect(ahead(undefined).clocks.at(5)).to.equal(undefined);
+    const unread = new MasterClocks(1, time, () => 1_790_000_000_000);
+    expect(unread.at(time.now() - 400)).to.equal(1_790_000_000_000 - 400);
+    unread.learn(0, (time.now() + 7_000) * 1_000, time.now());
+    expect(unread.at(time.now())).to.equal(time.now() + 7_000);
+  });
+
   it('a reading is taken as of the middle of its round trip', () => {
     const { clocks, time } = ahead(undefined);
     time.stall(100);

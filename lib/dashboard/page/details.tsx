@@ -63,7 +63,12 @@ function Facts({ lock, now }: { readonly lock: LockDetails; readonly now: number
           <span class="block" key={holder.holder}>
             <Holder holder={holder} />{' '}
             <span class="quiet">
-              {[holder.host, holder.pid === undefined ? undefined : `pid ${holder.pid}`, holder.holder]
+              {[
+                holder.host,
+                holder.pid === undefined ? undefined : `pid ${holder.pid}`,
+                holder.holder,
+                holders.length < 2 || holder.since === undefined ? undefined : duration(now - holder.since),
+              ]
                 .filter((text) => text !== undefined)
                 .join(' · ')}
             </span>
