@@ -161,7 +161,7 @@ export const LINES: readonly Mistake[] = [
   {
     name: 'in the queue: tickets by raw clocks of clients',
     why: 'whose clock is behind is always served first',
-    patches: [{ in: 'MasterClocks.ticket', find: '+ (ahead[(ahead.length - 1) >> 1] ?? 0)', replace: '' }],
+    patches: [{ in: 'MasterClocks.ticket', find: '+ (this.#medianAheadUs() ?? 0)', replace: '' }],
     noticedBy: {
       breaks: ['fairness'],
       seeds: { from: 3_003, options: { turns: true, calls: 1, nodes: 3, clients: 4 } },
