@@ -57,6 +57,17 @@ async function errorOf(bench: FaultBench, call: PromiseLike<unknown>): Promise<u
   return settled(bench, settledTo);
 }
 
+/** On a busy machine, a short lock may have expired when the answers come. */
+async function won<T>(acquire: () => PromiseLike<T>): Promise<T> {
+  for (;;) {
+    const lock = await acquire().then(
+      (given) => given,
+      () => undefined,
+    );
+    if (lock !== undefined) return lock;
+  }
+}
+
 async function takenBy(hand: Redis | undefined, key: string): Promise<void> {
   await hand?.set(key, 'another', 'PX', LONG_MS);
 }
@@ -130,7 +141,7 @@ export const FAULTS: readonly Fault[] = [
     async check(bench) {
       const { redlock } = await bench.open(ONE_TRY);
       await redlock.extend(await redlock.acquire(['warm'], LONG_MS), LONG_MS); // the script is loaded
-      const lock = await redlock.acquire(['r'], 1_000);
+      const lock = await won(() => redlock.acquire(['r'], 1_000));
       for (const { proxy } of bench.masters.list) proxy.delay(600);
       const extended = await redlock.extend(lock, 1_000).then(
         (given) => given,
@@ -180,7 +191,7 @@ export const FAULTS: readonly Fault[] = [
     here: 'resolves: there is nothing to release',
     async check(bench) {
       const { redlock } = await bench.open(ONE_TRY);
-      const lock = await redlock.acquire(['r'], 100);
+      const lock = await won(() => redlock.acquire(['r'], 100));
       await eventually(async () => isGone(bench, 'r'));
       expect(await errorOf(bench, redlock.release(lock))).to.equal(undefined);
     },
