@@ -3,17 +3,26 @@
  * `shared-queue-scripts.spec.ts`.
  */
 import { expect } from 'chai';
-import { counterKey, queueKey, looksKey, turnKey } from '../../../lib/protocol/keys.js';
+import { counterKey, looksKey, pushChannel, queueKey, turnKey } from '../../../lib/protocol/keys.js';
 import { COUNTER_LIFE_MS, HOLDS } from '../../../lib/protocol/lua/stored.js';
 import { SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
-import { LEAVE, RW_CLAIM, PERMIT_CLAIM, SURVEY_SHARED } from '../../../lib/protocol/lua/scripts.js';
+import { LEAVE, RW_CLAIM, RW_OUST, PERMIT_CLAIM, SURVEY_SHARED } from '../../../lib/protocol/lua/scripts.js';
 import { MAX_DROPPED } from '../../../lib/protocol/lua/waiting.js';
 import type { Letter } from '../../../lib/protocol/operation.js';
 import type { Script } from '../../../lib/redis/script.js';
+import { AT_REST } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { blockEnd, nextBlock } from '../../support/fence-blocks.js';
 import { loneEntry } from '../../support/lone-entries.js';
-import { atInstant, clockAt, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';
+import {
+  atInstant,
+  clockAt,
+  NO_RIGHT,
+  oneListener,
+  oneServer,
+  putData,
+  TYPES,
+} from '../../support/server.js';
 
 const KEY = 'invoice 42';
 const COUNTER = counterKey(KEY);
@@ -328,6 +337,97 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
         expect(code).to.equal(isTaken ? 0 : 1);
         expect((await stored())['CAT']).to.equal(isTaken ? undefined : '0 of 3');
       }
+    });
+  });
+
+  describe('taking it away from all holders', () => {
+    const listener = oneListener(server);
+    const HOUR_MS = 3_600_000;
+    const [LEFT_MS, STAY_MS] = [300_000, 2_000];
+    const OWN = tokenFrom('zoe', '1');
+    /** The script's clock, so far ahead that nothing runs out meanwhile. */
+    let nowMs = 0;
+
+    const oust = (
+      holders: readonly string[],
+      graceMs = HOUR_MS,
+      isClaimed = 0,
+      stayMs = STAY_MS,
+    ): Promise<Reply> =>
+      run(atInstant(RW_OUST, nowMs * 1_000), [KEY], OWN, graceMs, stayMs, isClaimed, ':thief', ...holders);
+    /** Who has what, each for so many ms more. */
+    const holds = (lefts: Readonly<Record<string, number>>, what = 'r', k = ''): Promise<unknown> => {
+      const texts = Object.entries(lefts).map(([name, ms]) => [name, `${what}|${nowMs + ms}|${k}`]);
+      return server.redis.hset(KEY, Object.fromEntries(texts) as Record<string, string>);
+    };
+    const writes = (ms: number): Record<string, string> => ({ [OWN]: `w|${nowMs + ms}|` });
+
+    beforeEach(async () => {
+      nowMs = Math.floor((await server.micros()) / 1_000) + 1e9;
+      await listener.listenTo(pushChannel(ANN), pushChannel(BEN));
+    });
+
+    for (const [title, graceMs, isClaimed, waitMs, lifeMs] of [
+      ['a grace shorter than their votes', 60_000, 0, 60_000, 60_000 + STAY_MS],
+      ['a grace almost as long as these', LEFT_MS - 1, 0, LEFT_MS - 1, LEFT_MS],
+      ['a longer one', HOUR_MS, 0, LEFT_MS, LEFT_MS],
+      ['no grace', 0, 0, 0, STAY_MS],
+      ['for a claim', HOUR_MS, 1, LEFT_MS, LEFT_MS + STAY_MS],
+      ['no grace, for a claim', 0, 1, 0, STAY_MS],
+    ] as const) {
+      it(`{1, ms, 0}: ${title}: it writes in their place, all of them are told, and a second time nothing is`, async () => {
+        await holds({ [ANN]: LEFT_MS / 2, [BEN]: LEFT_MS, [CAT]: 0 });
+        expect(await oust([ANN, BEN, DAN], graceMs, isClaimed)).to.deep.equal([1, waitMs, 0]);
+        expect(await fields()).to.deep.equal(writes(lifeMs));
+        expect(await server.redis.pttl(KEY)).to.be.within(lifeMs, 1e9 + lifeMs);
+        expect(await listener.heard()).to.have.members(
+          [ANN, BEN].map((token) => `${pushChannel(token)} s ${OWN} :thief ${token} ${KEY}`),
+        );
+        const leftMs = isClaimed === 1 ? lifeMs - STAY_MS : lifeMs; // the while after it is its own
+        expect(await oust([ANN, BEN], graceMs, isClaimed)).to.deep.equal([1, leftMs, 0]);
+        expect([await fields(), await listener.heard()]).to.deep.equal([writes(lifeMs), []]);
+      });
+    }
+
+    it('{1, 0, 0}: it has had it, and only a part of the while is left', async () => {
+      await holds({ [OWN]: STAY_MS - 1 }, 'w');
+      expect(await oust([ANN], HOUR_MS, 1)).to.deep.equal([1, 0, 0]);
+    });
+
+    it('{1, 0, 0}: nobody has it, or it rests: it is taken for the while, and for no less than 1 ms', async () => {
+      for (const isClaimed of [0, 1]) {
+        for (const [stayMs, lifeMs] of [
+          [STAY_MS, STAY_MS],
+          [0, 1],
+        ] as const) {
+          for (const rests of [false, true]) {
+            await server.redis.flushall();
+            if (rests) await holds({ [AT_REST]: LEFT_MS }, AT_REST);
+            expect(await oust([ANN], HOUR_MS, isClaimed, stayMs)).to.deep.equal([1, 0, 0]);
+            expect(await fields()).to.deep.equal(writes(lifeMs));
+          }
+        }
+      }
+      expect(await listener.heard()).to.deep.equal([]);
+    });
+
+    it('{0, ms, 0}: others have it as well, the last of them for ms: nothing is changed, and nobody told', async () => {
+      await holds({ [ANN]: HOUR_MS, [BEN]: LEFT_MS, [CAT]: 2 * LEFT_MS });
+      const before = await fields();
+      expect(await oust([ANN])).to.deep.equal([0, 2 * LEFT_MS, 0]);
+      expect(await oust([ANN, CAT])).to.deep.equal([0, LEFT_MS, 0]);
+      await holds({ [BEN]: 1 });
+      expect(await oust([ANN, CAT])).to.deep.equal([0, 1, 0]);
+      expect(await fields()).to.deep.equal({ ...before, [BEN]: `r|${nowMs + 1}|` });
+      expect(await listener.heard()).to.deep.equal([]);
+    });
+
+    it('{2, what, 0}: it is no read-write lock', async () => {
+      await holds({ [ANN]: LEFT_MS }, '0', '2');
+      expect(await oust([ANN])).to.deep.equal([2, HOLDS.semaphore, 0]);
+      await server.redis.del(KEY);
+      await server.redis.set(KEY, ANN);
+      expect(await oust([ANN])).to.deep.equal([2, HOLDS.mutex, 0]);
     });
   });
 
