@@ -9,7 +9,15 @@ import { counterKey, pushChannel, queueKey, looksKey, turnKey } from '../../../l
 import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/stored.js';
 import { ENTRY } from '../../../lib/protocol/lua/entries.js';
 import { CLAIM, RELEASE, type Script, UNDO } from '../../../lib/protocol/lua/scripts.js';
-import { FRESH_MS, MAX_DROPPED, RESERVE_MS, TIDIED, TIDY_MS } from '../../../lib/protocol/lua/waiting.js';
+import {
+  FRESH_MS,
+  GONE_MS,
+  MAX_DROPPED,
+  MOST_LEFT,
+  RESERVE_MS,
+  TIDIED,
+  TIDY_MS,
+} from '../../../lib/protocol/lua/waiting.js';
 import { release, releaseQueued, type Request, undo, undoQueued } from '../../../lib/protocol/request.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
@@ -42,6 +50,9 @@ const HOUR_MS = 3_600_000;
 /** By the client's clock. */
 const SENT_MS = 7_654_321;
 const FRESH_US = FRESH_MS * 1_000;
+const GONE_US = GONE_MS * 1_000;
+/** The most clients that are told that they are among the first. */
+const MOST_TOLD = 8;
 
 const marked = (token: string): string => token + RESERVED_MARK;
 
@@ -436,6 +447,64 @@ describe('direct hand-over: scripts on a real server', () => {
     }
   });
 
+  describe('a look that is refused, and not the first, tidies the queue', () => {
+    const crowd = (size: number, client: string): string[] =>
+      Array.from({ length: size }, (_, i) => tokenFrom(client, String(i)));
+    /** They wait, from that ticket on, and looked so long ago. */
+    const lineUp = async (tokens: readonly string[], ticket: number, lookUs: number): Promise<void> => {
+      await server.redis.zadd(QUEUE, ...tokens.flatMap((token, i) => [ticket + i, token]));
+      await server.redis.hset(LOOKS, ...tokens.flatMap((token) => [token, String(lookUs)]));
+    };
+    beforeEach(() => hold(DAN));
+
+    it('those that are gone lose their places, 500 places at a time; it leaves out none', async () => {
+      const us = await server.micros();
+      const [alive, gone] = [crowd(400, 'alive'), crowd(200, 'gone')];
+      await lineUp(alive, 1, us);
+      await lineUp(gone, 401, us - GONE_US - 1); // half of them are beyond the first 500
+      expect(numbers(await lookAt(us, ANN))[3]).to.equal(500);
+      const next = us + TIDY_MS * 1_000;
+      expect(numbers(await lookAt(next - 1, ANN))[3]).to.equal(500);
+      expect(numbers(await lookAt(next, ANN))[3]).to.equal(400);
+      expect(await waiting()).to.have.members([...alive, ANN]);
+    });
+
+    it(`the first is asked to look, unless it has looked within ${TIDY_MS} ms`, async () => {
+      for (const [agoUs, pushed] of [
+        [TIDY_MS * 1_000, []],
+        [TIDY_MS * 1_000 + 1, ['w ben']],
+      ] as const) {
+        const us = await server.micros();
+        await server.redis.del(LOOKS);
+        await lineUp([BEN], 1, us - agoUs);
+        await lookAt(us, ANN);
+        expect(await kinds()).to.deep.equal(pushed);
+      }
+    });
+
+    it(`more than ${MOST_LEFT} looks are left over, and one for each place: all are dropped`, async () => {
+      for (const isMore of [false, true]) {
+        const us = await server.micros();
+        await server.redis.del(LOOKS);
+        await lineUp([BEN], 1, us);
+        const left = crowd(MOST_LEFT + 1 + (isMore ? 1 : 0), 'left'); // beside those of the two that wait, and the note
+        await server.redis.hset(LOOKS, ...left.flatMap((token) => [token, String(us)]));
+        await lookAt(us, ANN);
+        expect((await server.redis.hlen(LOOKS)) > 0).to.equal(!isMore);
+      }
+    });
+
+    it('a user without the right to looks: it waits all the same', async () => {
+      await look(BEN);
+      for (const command of ['hget', 'hset', 'hlen', 'hdel']) {
+        await server.redis.del(LOOKS);
+        const waits = (): Promise<unknown> => look(ANN, { ticket: TICKET + 1 });
+        const [code, , , rank] = numbers(await server.without(command, waits));
+        expect([code, rank], command).to.deep.equal([0, 1]);
+      }
+    });
+  });
+
   describe('a look under a guard', () => {
     const guarded = (token: string, us: number, proposal = us, guardMs = HOUR_MS): Promise<unknown> =>
       runLone(lookBy(token, asked({ guardMs, proposal })), [...LOOKED, MARKER], clockAt(us));
@@ -664,15 +733,53 @@ describe('direct hand-over: scripts on a real server', () => {
 
       it('it is reserved: the next clients are told, each once, up to one that has looked lately', async () => {
         const us = await server.micros();
-        const again = tokenFrom('ben', '2');
+        const [again, last] = [tokenFrom('ben', '2'), tokenFrom('dan', '2')];
         await hold(DAN);
-        for (const [i, token] of [ANN, BEN, again, CAT, DAN].entries())
+        for (const [i, token] of [ANN, BEN, again, CAT, last].entries())
           await look(token, { ttlMs: 0, ticket: TICKET + i });
         await pushes();
-        const long = String(us - TIDY_MS * 1_000 - 1);
-        await server.redis.hset(LOOKS, { [ANN]: long, [BEN]: long, [again]: long });
+        const lately = us - TIDY_MS * 1_000;
+        const long = String(lately - 1);
+        await server.redis.hset(LOOKS, { [ANN]: long, [BEN]: long, [again]: long, [CAT]: String(lately) });
         await leaveAt(us, script);
         expect(await kinds()).to.deep.equal(['g ann', 'w ben', 'w cat']);
+      });
+
+      it(`it is reserved: ${MOST_TOLD} of the next clients are told at most, not counting those whom no push reaches`, async () => {
+        const us = await server.micros();
+        const next = Array.from({ length: MOST_TOLD + 2 }, (_, i) => tokenFrom(`next${i}`, '1'));
+        const dead = tokenFrom('dead', '1');
+        await hold(DAN);
+        for (const [i, token] of [ANN, ...next].entries())
+          await look(token, { ttlMs: 0, ticket: TICKET + 2 * i });
+        await look(dead, { ttlMs: 0, ticket: TICKET + 3 }); // between the first two
+        await listenTo(ANN, ...next);
+        const long = String(us - TIDY_MS * 1_000 - 1);
+        await server.redis.hset(LOOKS, Object.fromEntries([ANN, ...next].map((token) => [token, long])));
+        await leaveAt(us, script);
+        expect(await kinds()).to.deep.equal([
+          'g ann',
+          ...next.slice(0, MOST_TOLD).map((_, i) => `w next${i}`),
+        ]);
+      });
+
+      it(`one that has not looked for ${GONE_MS} ms loses its place, though a push would reach it`, async () => {
+        for (const [agoUs, pushed] of [
+          [GONE_US, ['g ann', 'w ben']],
+          [GONE_US + 1, ['v ben']],
+        ] as const) {
+          await server.redis.flushall();
+          const us = await server.micros();
+          await hold(DAN);
+          for (const [i, token] of [ANN, BEN].entries()) await waits(token, TICKET + i, us);
+          await server.redis.hset(LOOKS, ANN, String(us - agoUs));
+          await leaveAt(us, script);
+          expect(await kinds()).to.deep.equal(pushed);
+          const [, name] = pushed[0].split(' ');
+          expect([await holder(), await waiting()]).to.deep.equal(
+            name === 'ann' ? [marked(ANN), [BEN]] : [marked(BEN), []],
+          );
+        }
       });
 
       it('nobody lives: the lock is free, and nothing is left but what was counted', async () => {

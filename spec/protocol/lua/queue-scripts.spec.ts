@@ -576,7 +576,9 @@ describe('fair waiting: scripts on a real server', () => {
         await queue(BEN, TICKET + 20);
         for (let i = 0; i < 20; i++) await queue(tokenFrom('dead', `b${i}`), TICKET + 21 + i);
         await queue(CAT, TICKET + 50);
+        await server.redis.config('RESETSTAT');
         expect(await leave(DAN)).to.deep.equal(DONE);
+        expect(await server.redis.info('commandstats')).to.match(/cmdstat_publish:calls=4,/); // the dead client: twice
         expect([await holder(), await waiting()]).to.deep.equal([reserved(BEN), [CAT]]);
         expect(await pushes()).to.deep.equal([`g ben ${(await turn())[0]}`, 'w cat']);
       });
