@@ -132,7 +132,7 @@ const MUTEX = [
   'queue-steps',
 ];
 const QUEUE = ['queue-scripts', 'direct-scripts', 'queue-steps'];
-const SHARED = ['shared-queue-scripts', 'shared-scripts', 'shared-batch-scripts'];
+const SHARED = ['shared-queue-scripts', 'shared-scripts', 'shared-batch-scripts', 'taken-scripts'];
 
 /**
  * For the folders and files of Lua, from the most special on, the specs of the scripts that have them. What only asks for

@@ -444,6 +444,52 @@ return lives`;
     expect(await server.redis.hget('a', CAT)).to.match(/^r\|\d+\|$/);
   });
 
+  describe('one lock, which is yielded first', () => {
+    let serial = 0;
+    const yielded = (rests: boolean): Request => {
+      const place = { serial, ticket: TICKET, lifeMs: 0, proposal: 0 };
+      return yielding(over(WRITE, 'a'), BEN, { ...place, rests });
+    };
+    beforeEach(async () => {
+      serial = await server.micros();
+      expect(codeOf(((await replyTo([looking(WRITE, 'a', BEN)], serial)) as unknown[])[0])).to.equal(6);
+    });
+
+    it('for good: it is free for a lock of another kind', async () => {
+      expect(await asOne([yielded(false), taking('a', CAT)])).to.deep.equal([1, 1]);
+      expect(await server.redis.hkeys('a')).to.deep.equal([CAT]);
+    });
+
+    it('to rest: claims are refused until an extension has ended that', async () => {
+      const terms = { ttlMs: TTL_MS, mayCreate: true };
+      const replies = await asOne([
+        ...[yielded(true), reading('a', CAT)],
+        ...[extension(over(READ, 'a'), ANN, terms), reading('a', CAT)],
+      ]);
+      expect(replies.map(codeOf)).to.deep.equal([1, 0, 1, 1]);
+      expect(await server.redis.hkeys('a')).to.have.members([ANN, CAT]);
+    });
+
+    it('to rest: it is a read-write lock still, whatever other entries are about', async () => {
+      const replies = await asOne([
+        ...[taking('b', CAT), yielded(true)],
+        ...[reading('a', CAT), taking('a', CAT), taking('b', ANN)],
+      ]);
+      expect(replies.map(codeOf)).to.deep.equal([1, 1, 0, 2, 1]);
+    });
+
+    it('to rest, by a user that may not set that: it does not', async () => {
+      const replies = await server.without('hset', () => asOne([yielded(true), reading('a', CAT)]));
+      for (const reply of replies) expect(reply).to.match(/^!/).and.match(NO_RIGHT);
+    });
+
+    it('to rest: it is no holder that an extension would find in its way', async () => {
+      const writes = extension(over(WRITE, 'a'), ANN, { ttlMs: TTL_MS, mayCreate: true });
+      expect(await asOne([yielded(true), writes])).to.deep.equal([1, 1]);
+      expect(await server.redis.hkeys('a')).to.deep.equal([ANN]);
+    });
+  });
+
   it('many that have run out are dropped once', async () => {
     const gone = Array.from({ length: MAX_DROPPED + 1 }, (_, i) => [tokenFrom('gone', String(i)), 'r|1000|']);
     await server.redis.select(1);
@@ -480,6 +526,25 @@ return lives`;
     expect(replies[0]).to.match(NO_RIGHT);
     expect(replies.slice(1, 3).map(codeOf)).to.deep.equal([0, 1]);
     expect(replies[3]).to.match(NO_RIGHT);
+  });
+
+  it('a user that may not set fields: what an entry would have set is not there for the next one', async () => {
+    const isGone = [0, -2, 0];
+    const staying = extension(over(READ, 'a'), BEN, { ttlMs: TTL_MS, mayCreate: false });
+    const first = async (...setUp: readonly Request[]): Promise<void> => {
+      await server.redis.flushall();
+      await asOne(setUp);
+    };
+    const denied = async (request: Request, next: Request): Promise<readonly unknown[]> =>
+      server.without('hset', () => asOne([request, next]));
+    for (const request of [reading('a', BEN), looking(READ, 'a', BEN)]) {
+      await first(reading('a', ANN));
+      const [error, reply] = await denied(request, staying);
+      expect(error).to.match(/^!/).and.match(NO_RIGHT);
+      expect(reply).to.deep.equal(isGone);
+    }
+    await first(writing('a', ANN, 0), looking(READ, 'a', BEN));
+    expect(await denied(releaseQueued(over(WRITE, 'a'), ANN, 0), staying)).to.deep.equal([1, isGone]);
   });
 
   it('a command that a user may not run: the entries that need it fail, each with the error of the server', async () => {

@@ -65,7 +65,7 @@ local function removeOne(token, proposal)
 end
 takenAt = #KEYS - (guard < 0 and 0 or 1)
 while a <= #ARGV do
-  local letter, count, n = ARGV[a], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2])
+  local letter, count = ARGV[a], tonumber(ARGV[a + 1])
   a = a + 3
   if letter == 'C' then
     local role, ttl, life, proposal = unpack(ARGV, a, a + 3)
@@ -74,7 +74,7 @@ while a <= #ARGV do
     for _ = 1, count do
       local reply = voteShared(claimRole, ARGV[a], role, ttl, life, proposal, ARGV[a + 1])
       add(reply == proposed and 1 or reply)
-      take(n * ((ARGV[a + 1] == LEAN and 2 or 4) + (life == '0' and 0 or 1)), 2)
+      take((ARGV[a + 1] == LEAN and 2 or 4) + (life == '0' and 0 or 1), 2)
     end
   elseif letter == 'E' or letter == 'D' then
     local role, ttl, create, isAwaited = ARGV[a], ARGV[a + 1], ARGV[a + 2], letter == 'D'
@@ -82,7 +82,7 @@ while a <= #ARGV do
     a = a + (isAwaited and 4 or 3)
     for _ = 1, count do
       add(voteShared(extendRole, ARGV[a], role, ttl, create, isAwaited, proposal))
-      take(isAwaited and 5 * n or n, 1)
+      take(isAwaited and 5 or 1, 1)
     end
   elseif letter == 'A' then
     local life = ARGV[a]
@@ -90,28 +90,28 @@ while a <= #ARGV do
     for _ = 1, count do
       local reply = voteShared(acceptWriter, ARGV[a], ARGV[a + 1], life)
       add(reply == tonumber(ARGV[a + 1]) and 1 or reply)
-      take(2 * n, 2)
+      take(2, 2)
     end
   elseif letter == 'P' then
     local ttl, wanted, permits = unpack(ARGV, a, a + 2)
     a = a + 3
     for _ = 1, count do
       add(voteShared(claimPermits, ARGV[a], ttl, wanted, permits, ARGV[a + 1]))
-      take(n * (ARGV[a + 1] == LEAN and 2 or 4), 2)
+      take(ARGV[a + 1] == LEAN and 2 or 4, 2)
     end
   elseif letter == 'X' then
     local ttl, permits, create = unpack(ARGV, a, a + 2)
     a = a + 3
     for _ = 1, count do
       add(voteShared(extendPermits, ARGV[a], ttl, ARGV[a + 1], permits, create))
-      take(n, 2)
+      take(1, 2)
     end
   elseif letter == 'S' then
     local permits, proposal = ARGV[a], ARGV[a + 1]
     a = a + 2
     for _ = 1, count do
       add(voteShared(alignPermits, ARGV[a], ARGV[a + 1], permits, proposal))
-      take(5 * n, 2)
+      take(5, 2)
     end
   elseif letter == 'Q' then
     local want, ttl, life, proposal = unpack(ARGV, a, a + 3)
@@ -125,7 +125,7 @@ while a <= #ARGV do
         add(ok and not told.err and told or failed(told))
         if not ok then known = nil end
       end
-      take(5 * n, 2)
+      take(5, 2)
     end
   elseif letter == 'Y' then
     local want, proposal = ARGV[a], ARGV[a + 1]
@@ -134,14 +134,14 @@ while a <= #ARGV do
       local ok, told = pcall(yieldShared, k, ARGV[a], ARGV[a + 1], want, proposal)
       add(ok and told or failed(told))
       if not ok then known = nil end
-      take(5 * n, 2)
+      take(5, 2)
     end
   else
     local proposal = ARGV[a]
     a = a + 1
     for _ = 1, count do
       add(removeOne(ARGV[a], proposal))
-      take(n * (proposal == LEAN and 2 or 5), 1)
+      take(proposal == LEAN and 2 or 5, 1)
     end
   end
 end
