@@ -189,6 +189,13 @@ describe('the queue of shared locks: scripts on a real server', () => {
     Array.from({ length: size }, (_, i) => tokenFrom(client, String(i)));
   const wanting = (tokens: readonly string[], want: string): Record<string, string> =>
     Object.fromEntries(tokens.map((token) => [token, want]));
+  /** So many wait in front of all others, and have not looked for too long. */
+  const lineUpGone = async (count: number): Promise<void> => {
+    const gone = crowd(count, 'gone');
+    const long = `${us - GONE_MS * 1_000 - 1}|0|0|0||0|r`;
+    await server.redis.zadd(QUEUE, ...gone.flatMap((token, i) => [i + 1, token]));
+    await server.redis.hset(LOOKS, ...gone.flatMap((token) => [token, long]));
+  };
   const contents = async (): Promise<unknown> => {
     const keys = (await server.redis.keys('*')).sort();
     return Promise.all(keys.map(async (key) => [key, (await server.redis.dumpBuffer(key))?.toString('hex')]));
@@ -303,6 +310,25 @@ describe('the queue of shared locks: scripts on a real server', () => {
       expect((await look(ANN, 'w', { ttlMs: 1_000 }))[1]).to.equal(serial);
       expect(await look(ANN, 'w', { ttlMs: 0 })).to.deep.equal([1, serial, us]);
       expect([await leftOf(ANN), await count()]).to.deep.equal([TTL_MS, String(blockEnd(nextBlock(us)))]);
+    });
+
+    it('{6, …}: its own vote, long after: the key lives as long as the vote', async () => {
+      await look(ANN, 'r');
+      const laterMs = TTL_MS / 2;
+      pass(laterMs);
+      expect((await look(ANN, 'r'))[0]).to.equal(6);
+      expect(await server.redis.pttl(KEY)).to.be.closeTo(AHEAD_MS + laterMs + TTL_MS, BRIEF_MS);
+    });
+
+    it(`{0, 0, us, 0}: more than ${MAX_DROPPED} are gone in front of it: the same look goes on`, async () => {
+      await claim(EVE, 'w', '', 1_000);
+      await wait({ [ANN]: 'r' });
+      await lineUpGone(MAX_DROPPED + 1);
+      pass(1_000);
+      expect(await look(BEN, 'w', { ticket: TICKET + 1 })).to.deep.equal([0, 0, us, 0]);
+      expect(await waiting()).to.have.length(3);
+      expect((await look(BEN, 'w', { ticket: TICKET + 1 }))[0]).to.equal(0);
+      expect([await held(), await waiting()]).to.deep.equal([{ ann: 'r+' }, ['ben']]);
     });
 
     it('{6, …}: likewise if it was let in, by a vote or a reservation', async () => {
@@ -423,6 +449,20 @@ describe('the queue of shared locks: scripts on a real server', () => {
       expect([await held(), await leftOf(ANN)]).to.deep.equal([{ ann: 'w+' }, RESERVE_MS]);
     });
 
+    it(`one whose look is not known may be gone, and is told to look; it stops others for ${RESERVE_MS} ms, once`, async () => {
+      await claim(EVE, 'r');
+      await wait({ [ANN]: 'w' });
+      await server.redis.del(LOOKS);
+      expect((await look(CAT, 'r', { ticket: TICKET + 1 })).slice(0, 2)).to.deep.equal([0, RESERVE_MS]);
+      expect([await told(), await waiting()]).to.deep.equal([
+        ['W ann', 'w ann'],
+        ['ann', 'cat'],
+      ]);
+      pass(RESERVE_MS);
+      expect((await look(CAT, 'r', { ticket: TICKET + 1 }))[0]).to.equal(6);
+      expect([await told(), await waiting()]).to.deep.equal([[], ['ann']]);
+    });
+
     it('one that looks when it is told stops others as before', async () => {
       await claim(EVE, 'r');
       await wait({ [ANN]: 'w' });
@@ -472,11 +512,24 @@ describe('the queue of shared locks: scripts on a real server', () => {
       expect(await told()).to.not.include('W ann');
     });
 
+    it('who was told to look stops others for as long, though another yields meanwhile', async () => {
+      await claim(EVE, 'r');
+      await look(DAN, 'r', { ticket: TICKET - 1 });
+      await wait({ [ANN]: 'w' });
+      pass(FRESH_MS + 1);
+      await look(CAT, 'r', { ticket: TICKET + 1 });
+      await yields(DAN, { ticket: TICKET - 1 });
+      expect((await look(CAT, 'r', { ticket: TICKET + 1 })).slice(0, 2)).to.deep.equal([0, RESERVE_MS]);
+      pass(RESERVE_MS);
+      expect((await look(CAT, 'r', { ticket: TICKET + 1 }))[0]).to.equal(6);
+    });
+
     it(`one that has not looked for ${GONE_MS} ms loses its place, though a push would reach it`, async () => {
       await claim(EVE, 'w');
       await wait({ [ANN]: 'r' });
       pass(GONE_MS);
       await wait({ [BEN]: 'r' }, { ticket: TICKET + 1 });
+      expect(await waiting()).to.deep.equal(['ann', 'ben']);
       us += 1;
       await leave(EVE);
       expect([await held(), await waiting(), await told()]).to.deep.equal([{ ben: 'r+' }, [], ['V ben']]);
@@ -512,10 +565,7 @@ describe('the queue of shared locks: scripts on a real server', () => {
     it(`{n, -2, 2}: more than ${MAX_DROPPED} are gone: the same release goes on`, async () => {
       await claim(EVE, 'w');
       await wait({ [ANN]: 'r' });
-      const dead = crowd(MAX_DROPPED + 1, 'dead');
-      const long = `${us - GONE_MS * 1_000 - 1}|0|0|0||0|r`;
-      await server.redis.zadd(QUEUE, ...dead.flatMap((token, i) => [i + 1, token]));
-      await server.redis.hset(LOOKS, ...dead.flatMap((token) => [token, long]));
+      await lineUpGone(MAX_DROPPED + 1);
       expect(await leave(EVE)).to.deep.equal([1, -2, 2]);
       expect([await held(), (await waiting()).length]).to.deep.equal([{}, 2]);
       expect(await leave(EVE)).to.deep.equal([0, -2, 0]);
@@ -753,6 +803,16 @@ describe('the queue of shared locks: scripts on a real server', () => {
       await leave(ANN);
       expect(await serialOf(BEN)).to.be.above(first);
     });
+
+    it('serials rise though an older vote is yielded, and the clock has stepped back', async () => {
+      await look(ANN, 'r');
+      await wait({ [CAT]: 'w' }, { ticket: TICKET + 1 });
+      pass(1);
+      await look(BEN, 'r', { ticket: TICKET - 1 });
+      us -= 5_000;
+      await yields(ANN);
+      expect(await serialOf(ANN)).to.be.above(await serialOf(BEN));
+    });
   });
 
   describe('the mark', () => {
@@ -837,8 +897,10 @@ describe('the queue of shared locks: scripts on a real server', () => {
       await wait({ [ANN]: 'r', [BEN]: 'w' });
       await leave(EVE);
       const serial = await serialOf(ANN);
+      await told();
       expect(await yields(ANN)).to.equal(1);
       expect([await held(), await waiting()]).to.deep.equal([{ ann: 'r+' }, ['ben']]);
+      expect(await told()).to.include('V ann');
       expect(await serialOf(ANN)).to.be.above(serial);
     });
 
@@ -940,6 +1002,15 @@ describe('the queue of shared locks: scripts on a real server', () => {
       await claim(EVE, 'r', 'q'); // so that nobody writes yet
       await yields(BEN, { ticket: TICKET + 1, want: 'w' });
       expect(await told()).to.include('I cat');
+    });
+
+    it('by no yield for good, nor by one that has the vote again', async () => {
+      await look(ANN, '1/2');
+      await look(BEN, '1/2', { ticket: TICKET + 1 });
+      await yields(ANN, { want: '1/2' });
+      expect([await held(), await told()]).to.deep.equal([{ ann: '0+', ben: '1+' }, ['G ann']]);
+      await yields(ANN, { want: '1/2', lifeMs: 0 });
+      expect([await held(), await told()]).to.deep.equal([{ ben: '1+' }, []]);
     });
 
     it(`of ${MOST_ASKED} at a time, others the next time: who cannot yield keeps silent`, async () => {
@@ -1272,6 +1343,34 @@ describe('the queue of shared locks: scripts on a real server', () => {
           expect(await contents()).to.deep.equal(before);
         });
       }
+
+      it(`a ${type} for queue or looks: a claim is granted, be it of a waiter, and the ${type} stays`, async () => {
+        for (const key of [QUEUE, LOOKS]) {
+          await server.redis.flushall();
+          await server.redis.set(TURN, `${us}||`); // as if somebody waited
+          await put(key);
+          const before = await server.redis.dumpBuffer(key);
+          for (const place of ['', 'q', mutePlace(MUTE, TICKET)]) {
+            expect(await claim(ANN, 'r', place)).to.deep.equal([1, 0, 0]);
+            await server.redis.del(KEY);
+            expect(await take(ANN, 1, 2, place)).to.deep.equal([1, 0, 0, 0]);
+            await server.redis.del(KEY);
+          }
+          expect(await server.redis.dumpBuffer(key)).to.deep.equal(before);
+        }
+      });
+
+      it(`a ${type} for queue or turn: a yield replies 0, and the vote stays`, async () => {
+        for (const key of [QUEUE, TURN]) {
+          if ((key === QUEUE && type === 'zset') || (key === TURN && type === 'string')) continue;
+          await server.redis.flushall();
+          await look(ANN, 'r');
+          await put(key);
+          const before = await contents();
+          expect(await yields(ANN)).to.equal(0);
+          expect(await contents()).to.deep.equal(before);
+        }
+      });
 
       it(`a ${type} for the lock: a yield replies 0, and a release {0, -2, s}; the ${type} stays`, async () => {
         await put(KEY);

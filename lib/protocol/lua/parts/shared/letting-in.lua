@@ -191,7 +191,6 @@ local function letIn(own, self)
     end
   else
     redis.call('DEL', KEYS[own.t], KEYS[own.m])
-    own.text = ''
   end
   return isMore
 end
