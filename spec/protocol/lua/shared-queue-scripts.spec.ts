@@ -458,6 +458,8 @@ describe('the queue of shared locks: scripts on a real server', () => {
         ['W ann', 'w ann'],
         ['ann', 'cat'],
       ]);
+      await server.redis.del(LOOKS);
+      expect(await claim(DAN, 'r')).to.deep.equal([0, RESERVE_MS, 0]);
       pass(RESERVE_MS);
       expect((await look(CAT, 'r', { ticket: TICKET + 1 }))[0]).to.equal(6);
       expect([await told(), await waiting()]).to.deep.equal([[], ['ann']]);
