@@ -52,7 +52,7 @@ export function planOf(claim: Claim, known: Known): Plan {
   const isOver =
     run === undefined &&
     past.length + current.length + elsewhere.length > 0 &&
-    (!isTooSoon || wanted.every((tick) => current.includes(tick)));
+    wanted.every((tick) => current.includes(tick));
   return {
     run,
     hasMore: run !== undefined && wanted.length > 1,
@@ -134,7 +134,7 @@ function skippedOf(found: {
   readonly known: Known;
 }): readonly Skip[] {
   const { own, current, wanted, isTooSoon } = found;
-  const isDone = own !== undefined && isDoneBy(found.known, own) && !wanted.includes(own);
+  const isDone = own !== undefined && isDoneBy(found.known, own);
   const done: readonly Skip[] = isDone ? [{ tick: own, reason: 'done' }] : [];
   const late = current.filter((tick) => isTooSoon || !wanted.includes(tick));
   return [...done, ...late.map((tick): Skip => ({ tick, reason: isTooSoon ? 'too soon' : 'overlap' }))];

@@ -106,7 +106,6 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
       if (tick === undefined) return;
       this.#events.tell('scheduled', { scheduledAt: dateAt(tick) });
       await this.#sleepUntil(tick + this.#coordination.random.fraction() * jitterMs, cancellation);
-      if (cancellation.cancelled !== undefined) return; // a pursuit would end as well, before its first claim
       lastMs = Math.max(tick, await this.#pursue({ own: tick, thereMs: tick - 1 }, cancellation));
     }
   }
@@ -145,9 +144,9 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
         delayMs = CLAIM_AGAIN_MS;
       } catch (error) {
         if (cancellation.cancelled !== undefined) break;
-        if (this.#isLost(pursuit, error, clock.now() - beganAtMs))
+        if (!RedlockError.is(error) || this.#isLost(pursuit, error, clock.now() - beganAtMs))
           return Math.max(overMs, this.#giveUp(pursuit, error));
-        failure = RedlockError.is(error) ? error : failure;
+        failure = error;
         await cancellation.sleep(timers, delayMs);
         delayMs = Math.min(2 * delayMs, ASK_AGAIN_MS);
       }
@@ -168,11 +167,11 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
   }
 
   /** Whether it is hopeless: masters say why they do not take part, and the next tick has come, or much time has passed. */
-  #isLost({ own, thereMs }: Pursuit, error: unknown, sinceMs: number): boolean {
+  #isLost({ own, thereMs }: Pursuit, { code }: RedlockError, sinceMs: number): boolean {
+    if (LASTING.includes(code)) return true;
     const next = this.#task.schedule.next(own ?? thereMs);
-    if (!RedlockError.is(error) || LASTING.includes(error.code)) return true;
     const isNextDue = next !== undefined && next <= this.#time.nowMs;
-    return error.code === 'MISCONFIGURED' && (isNextDue || sinceMs > HOPELESS_MS);
+    return code === 'MISCONFIGURED' && (isNextDue || sinceMs > HOPELESS_MS);
   }
 
   /** Reports its own tick as skipped, and those that have come since. Without a tick of its own, those are pursued next. */

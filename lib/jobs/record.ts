@@ -38,7 +38,7 @@ export interface Known {
   readonly latestMs: number;
   /** Some masters have forgotten what a quorum knows. */
   readonly isPartial: boolean;
-  /** The masters no longer have a record: this one is what the process remembers. */
+  /** The masters have no record: one that is here is what the process remembers. */
   readonly isGone: boolean;
   /** The record was written by a job of another schedule. */
   readonly isOther: boolean;

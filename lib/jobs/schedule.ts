@@ -63,9 +63,9 @@ export async function scheduleOf(timing: Timing): Promise<Schedule> {
   const { Cron } = await loadCroner();
   try {
     const text = `cron ${timing.cron} ${timing.timeZone}`.slice(0, SHOWN_LETTERS);
-    return new ByCron(new Cron(timing.cron, { timezone: timing.timeZone, paused: true }), text);
+    return new ByCron(new Cron(timing.cron, { timezone: timing.timeZone }), text);
   } catch (cause) {
-    const why = faultIn(timing.cron, cause, (pattern) => new Cron(pattern, { paused: true }));
+    const why = faultIn(timing.cron, cause, (pattern) => new Cron(pattern));
     const text = `cron must be a cron expression; got ${shown(timing.cron)}, ${why}`;
     throw new RedlockError('INVALID_ARGUMENT', text, { cause });
   }

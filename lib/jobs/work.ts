@@ -82,7 +82,7 @@ export class Work<T> {
     if (plan.over !== undefined) await this.#write(held, { tick: plan.over, state: 'done', notBefore });
     else if (isFirst(known, errand)) await this.#write(held, { tick, state, notBefore });
     else if (known.isPartial && known.record !== undefined) await record.write(known.record);
-    return { hasMore: false, overMs: Math.max(plan.seenMs, known.record?.tick ?? 0) };
+    return { hasMore: false, overMs: plan.seenMs };
   }
 
   /** Runs the job outside the schedule. */
@@ -105,15 +105,14 @@ export class Work<T> {
     const [coordination, notes, isStopping] = [this.#coordination, this.#notes, this.#isStopping];
     const record = new RecordUnderLease(coordination, lease, notes, call, lifeOf, isStopping);
     const { fence, ...read } = await record.read(this.time);
-    const isUnbegun = fence > 0 && fence === this.#unbegun?.fence;
+    const isUnbegun = fence === this.#unbegun?.fence;
     const found = isUnbegun ? this.#unbegun?.before : read.record;
-    const isGone = found === undefined && this.#last !== undefined;
     const latest = laterOf(this.#last, found);
     this.#last = latest;
     const other = latest?.schedule;
     const isOther = other !== undefined && other !== this.#task.schedule.text;
     if (isOther) this.#tellOfOther(other);
-    return { lease, record, known: { ...read, record: latest, isGone, isOther } };
+    return { lease, record, known: { ...read, record: latest, isGone: found === undefined, isOther } };
   }
 
   #lifeMs(tick: number): number {

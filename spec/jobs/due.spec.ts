@@ -1,6 +1,6 @@
 /** Which ticks are due, and which are run: pure. Ticks are named by their numbers; there is one each second. */
 import { expect } from 'chai';
-import { planOf } from '../../lib/jobs/due.js';
+import { lifeMs, planOf } from '../../lib/jobs/due.js';
 import type { Policy } from '../../lib/jobs/options.js';
 import type { JobRecord, Known } from '../../lib/jobs/record.js';
 import type { Schedule } from '../../lib/jobs/schedule.js';
@@ -138,7 +138,7 @@ describe('which tick is run', () => {
     [
       'before there was a job of that schedule, nothing was missed',
       100,
-      { record: { tick: 50 * SECOND, fromMs: 98_500 } },
+      { record: { tick: 50 * SECOND, fromMs: 98_000 } },
       { missed: 'all' },
       { run: 99, hasMore: true, missed: ['99 not started'] },
     ],
@@ -149,6 +149,7 @@ describe('which tick is run', () => {
       { missed: 'all' },
       { run: 100 },
     ],
+    ['the same for who only looks', undefined, { ...done(50), isOther: true }, { missed: 'all' }, {}],
     [
       'overtaken by the job of another schedule: it may be run or not; at the same instant, it is done',
       99,
@@ -178,6 +179,13 @@ describe('which tick is run', () => {
       { ...done(98), elsewhere: 100 },
       {},
       { over: 100, skipped: ['99 elsewhere', '100 elsewhere'] },
+    ],
+    [
+      'those that nobody was there for are missed, whoever had the name; it was there for what came after that instant',
+      undefined,
+      { ...done(96), there: 98, elsewhere: 99 },
+      {},
+      { run: 100, skipped: ['99 elsewhere'], missed: ['97 not started', '98 not started'] },
     ],
     ['the same without a record', 100, { elsewhere: 100 }, {}, { over: 100, skipped: ['100 elsewhere'] }],
     [
@@ -373,4 +381,24 @@ describe('which tick is run', () => {
   for (const [title, own, given, policy, plan] of cases) {
     it(title, () => expect(planned(own, given, policy)).to.deep.equal({ ...NOTHING, ...plan }));
   }
+});
+
+describe('how long a record lives', () => {
+  const HOUR_MS = HOUR * SECOND;
+  const until = (last: number): Schedule => ({
+    text: 'until then',
+    next: (afterMs) => (afterMs < last * SECOND ? EACH_SECOND.next(afterMs) : undefined),
+  });
+
+  it('until the tick after the next of its own or of now, as long as it is needed beyond that, and an hour', () => {
+    const life = (tick: number, now: number): number =>
+      lifeMs(EACH_SECOND, 5_000, { tick: tick * SECOND, nowMs: now * SECOND }) - HOUR_MS;
+    expect([life(100, 100.5), life(100, 110.5), life(101, 100.5)]).to.deep.equal([6_500, 6_500, 7_500]);
+  });
+
+  it('in a schedule that ends: until its last tick, where fewer than two are left', () => {
+    const life = (last: number): number =>
+      lifeMs(until(last), 5_000, { tick: 100 * SECOND, nowMs: 100 * SECOND }) - HOUR_MS;
+    expect([life(102), life(101), life(100)]).to.deep.equal([7_000, 6_000, 5_000]);
+  });
 });

@@ -264,6 +264,41 @@ describe('job: when it claims', () => {
     }
   });
 
+  it('a claim that is given up late: those that came meanwhile are lost with it; with overlap queue, they are claimed for', async () => {
+    for (const [overlap, lost, scheduled] of [
+      ['skip', [1, 2, 3], [1, 4]],
+      ['queue', [1], [1, 2, 4]], // 3 was run with 2
+    ] as const) {
+      for (const error of [new RedlockError('WRONG_KIND', 'it failed'), new TypeError('a bug')]) {
+        const claim = async (nth: number, { time }: FakeCoordination): Promise<void> => {
+          if (nth > 1) return;
+          await new Promise<void>((resolve) => void time.wait(2_500, resolve));
+          throw error;
+        };
+        const one = await started({ ...SECOND, overlap }, { claim });
+        await one.time.advance(3_900);
+        const told = (event: string): string[] => one.told.filter((what) => what.startsWith(event));
+        expect(told('skipped'), overlap).to.deep.equal(lost.map((tick) => `skipped ${tick} unavailable`));
+        expect(told('scheduled'), overlap).to.deep.equal(scheduled.map((tick) => `scheduled ${tick}`));
+        expect(one.errors).to.deep.equal(lost.map(() => error));
+        await one.job.stop();
+      }
+    }
+  });
+
+  it('after a run, a claim that fails is soon followed by another, however many had failed before', async () => {
+    const at: number[] = [];
+    const claim = (nth: number, { time }: FakeCoordination): Promise<void> => {
+      at.push(time.now());
+      const isLost = nth <= 5 || nth === 7;
+      return isLost ? Promise.reject(new RedlockError('NO_QUORUM', 'it failed')) : Promise.resolve();
+    };
+    const { job, time } = await started({ every: 100, overlap: 'queue' }, { claim });
+    await time.advance(1_000);
+    expect([5, 7].map((nth) => (at[nth] ?? 0) - (at[nth - 1] ?? 0))).to.deep.equal([320, 20]);
+    await job.stop();
+  });
+
   it('overlap queue: what was run under the leases that followed, or by others, is not scheduled', async () => {
     const one = await started({ ...SECOND, overlap: 'queue' }, {}, taking(2_500));
     await one.time.advance(3_900);
@@ -390,6 +425,34 @@ describe('job: what it makes of its record', () => {
   });
 });
 
+describe('job: what it remembers when masters have lost its record', () => {
+  it('until when no run may begin, by the record of another or by an older one that is left, whichever is later', async () => {
+    for (const [before, after] of [
+      [{ record: '1 d 2500' }, {}],
+      [{ record: '1 d 2500' }, { record: '0 d 500' }],
+      [{ record: '1 d 500' }, { record: '0 d 2500' }],
+    ]) {
+      const one = await started({ ...SECOND, atLeastForMs: 500 }, { reads: [before, after] as Known[] });
+      await one.time.advance(3_500);
+      expect([one.ran, one.told.filter((what) => what.startsWith('skipped'))]).to.deep.equal([
+        [3],
+        ['skipped 1 done', 'skipped 2 too soon'],
+      ]);
+      await one.job.stop();
+    }
+  });
+
+  it('which ticks a run has dropped: they are not told again as missed', async () => {
+    const one = await started(SECOND, { reads: [{}, {}] }, taking(2_500));
+    await one.time.advance(4_500);
+    expect([one.ran, one.told.filter((what) => /skipped|missed/.test(what))]).to.deep.equal([
+      [1, 4],
+      ['skipped 2 overlap', 'skipped 3 overlap'],
+    ]);
+    await one.job.stop();
+  });
+});
+
 describe('job: a run', () => {
   it('is noted before and after it, told with the fencing token of its lease, and how long it took', async () => {
     const one = await started(SECOND, {}, taking(3_500));
@@ -399,6 +462,10 @@ describe('job: a run', () => {
     await one.time.advance(4_600);
     expect(told).to.deep.equal([7, [7, 3_500]]);
     expect(one.written).to.deep.equal(['1 s 0', '4 d 0']); // those that came meanwhile are over
+    expect(one.told.filter((what) => what.startsWith('scheduled'))).to.deep.equal([
+      'scheduled 1',
+      'scheduled 5',
+    ]);
     await one.job.stop();
   });
 
@@ -417,6 +484,7 @@ describe('job: run()', () => {
     for (const [read, expected] of [
       [{ record: '-9 d' }, '-9 d 500'],
       [{}, '-1800.5 d 500'], // a record of what came later would still be there
+      [{ record: '-9 s', sinceMs: START_MS - 5_000, isForgottenByAll: true }, '-4 d 500'], // nor what may be forgotten
     ] as const) {
       const { job, ran, written } = await started(LONG, { reads: [read] });
       await job.run();

@@ -4,6 +4,7 @@ import type { JobOptions } from '../../lib/jobs/public.js';
 import { recordKey } from '../../lib/protocol/keys.js';
 import { jobBench } from '../support/job-bench.js';
 import { settle } from '../support/fake-time.js';
+import { OTHER } from '../support/queue-bench.js';
 import { rejection, thrown } from '../support/rejection.js';
 
 const SECOND = { every: 1_000 } as const;
@@ -16,7 +17,7 @@ describe('job', () => {
       await bench.time.advance(10_500);
       expect(bench.ran).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
       expect(bench.told.filter((one) => one.endsWith('skipped 5 done'))).to.have.lengthOf(2);
-      expect(bench.told.filter((one) => /failed|missed|unavailable/.test(one))).to.deep.equal([]);
+      expect(bench.told.filter((one) => /failed|missed|unavailable| has /.test(one))).to.deep.equal([]);
     });
   }
 
@@ -29,16 +30,18 @@ describe('job', () => {
     expect(at).to.deep.equal([1_600, 2_600, 3_600]);
   });
 
-  it('gives its routine a rising fence, the tick, and a signal', async () => {
+  it('gives its routine a rising fence, the tick, a signal, and how long its lease is still valid', async () => {
     const bench = jobBench(3, 1_000);
-    const fences: number[] = [];
-    await bench.client('a', SECOND, ({ fence, signal }) => {
+    const [fences, validMs, aborted]: [number[], number[], boolean[]] = [[], [], []];
+    await bench.client('a', SECOND, ({ fence, remainingMs, signal }) => {
       fences.push(fence);
-      expect(signal.aborted).to.equal(false);
+      validMs.push(remainingMs());
+      aborted.push(signal.aborted);
     });
     await bench.time.advance(2_500);
-    expect(fences).to.have.lengthOf(2);
+    expect(aborted).to.deep.equal([false, false]);
     expect(fences[1]).to.be.above(fences[0] ?? Infinity);
+    for (const ms of validMs) expect(ms).to.be.within(2_900, 3_000);
   });
 
   it('a routine that throws has failed, and its tick is over', async () => {
@@ -232,6 +235,53 @@ describe('job', () => {
     expect(bench.told).to.include('a skipped 1 unavailable');
   });
 
+  it('a lease that ends as the masters note that the tick is begun: it is not, and is run under the next one', async () => {
+    const bench = jobBench(3, 1_000);
+    const [, , master] = bench.masters; // the last that is sent it
+    const call = master?.call.bind(master);
+    if (master === undefined || call === undefined) throw new Error('there are three');
+    master.call = (command) => {
+      const answer = call(command);
+      if (master.get(recordKey('j')) !== undefined) {
+        master.call = call;
+        bench.time.stall(3_000); // the ttl
+      }
+      return answer;
+    };
+    await bench.client('a', { ...SECOND, overlap: 'queue' });
+    await bench.time.advance(6_500);
+    expect(bench.ran.slice(0, 2)).to.deep.equal([1, 2]);
+    expect(bench.told.filter((one) => /missed|skipped/.test(one))).to.deep.equal([]);
+  });
+
+  it('a run whose end the masters do not note is interrupted, by the same process too', async () => {
+    const bench = jobBench(3, 1_000);
+    await bench.client('a', SECOND, async () => {
+      if (bench.ran.length > 1) return;
+      for (const master of bench.masters) master.become('lost');
+      await bench.pass(4_000);
+      for (const master of bench.masters) master.become('ready');
+    });
+    await bench.time.advance(7_500);
+    expect(bench.told.slice(1, 3)).to.deep.equal(['a failed 1', 'a missed 1 interrupted']);
+  });
+
+  it('overlap queue: masters whose keys are deleted during a run: it is not run again with those that follow', async () => {
+    const bench = jobBench(3, 1_000);
+    const before = await bench.other('before').redlock.acquire('j', { ttlMs: 60_000 });
+    await bench.client('a', { ...SECOND, overlap: 'queue' }, () => {
+      if (bench.ran.length > 1) return;
+      for (const master of bench.masters) {
+        master.delete(recordKey('j'));
+        master.set('j', OTHER, 500);
+      }
+    });
+    await bench.time.advance(3_500);
+    await before.release();
+    await bench.time.advance(2_000);
+    expect(bench.ran.slice(0, 3)).to.deep.equal([1, 2, 3]);
+  });
+
   it('goes on while masters are away, and runs the latest tick when a quorum is back', async () => {
     const bench = jobBench(3, 1_000);
     await bench.client('a', SECOND);
@@ -328,6 +378,31 @@ describe('job', () => {
     expect([bench.ran, bench.told.at(-1)]).to.deep.equal([[1], 'a done 1']);
     await redlock.close();
     for (const master of bench.masters) expect(master.size).to.equal(0);
+  });
+
+  it('the end of a run is noted for as long as its lease lives, while masters are away', async () => {
+    const bench = jobBench(3, 60_000, { ttlMs: 60_000, nodeTimeoutMs: 200 });
+    const { job } = await bench.client('a', { every: 60_000 }, () => {
+      for (const master of bench.masters) master.become('lost');
+    });
+    while (bench.ran.length === 0) await bench.time.advance(1_000);
+    await bench.time.advance(10_000);
+    for (const master of bench.masters) master.become('ready');
+    await bench.time.advance(2_000);
+    expect(bench.told.at(-1)).to.match(/^a done/);
+    await job.stop();
+  });
+
+  it('stop() waits no longer than some seconds for masters that do not note the end of a run, however long its lease lives', async () => {
+    const bench = jobBench(3, 1_000, { ttlMs: 60_000, nodeTimeoutMs: 200 });
+    const { job } = await bench.client('a', SECOND, () => {
+      for (const master of bench.masters) master.become('lost');
+    });
+    await bench.time.advance(1_100);
+    let isStopped = false;
+    void job.stop().then(() => (isStopped = true));
+    await bench.time.advance(10_000);
+    expect([isStopped, bench.told.at(-1)]).to.deep.equal([true, 'a failed 1']);
   });
 
   it('close() aborts the signal with CLOSED, and waits for the run', async () => {

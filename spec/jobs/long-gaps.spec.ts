@@ -145,8 +145,8 @@ describe('a job with long gaps', () => {
   });
 
   describe('runs', () => {
-    it('a runner that dies after 200 s, and one that dies after five ticks: interrupted', async () => {
-      for (const lastingMs of [200 * SECOND, 5.5 * HOUR]) {
+    it('a runner that dies after 200 s, and one that dies after three or five ticks: interrupted', async () => {
+      for (const lastingMs of [200 * SECOND, 3.5 * HOUR, 5.5 * HOUR]) {
         const bench = jobBench(3, HOUR, TERMS);
         // after that it hangs, and has lost the lock
         const hung = { every: HOUR, atMostForMs: lastingMs };
@@ -197,6 +197,22 @@ describe('a job with long gaps', () => {
       expect(bench.ran.length - before).to.equal(5);
       expect(bench.told.filter((one) => one.includes('missed'))).to.deep.equal([]);
       expect(bench.told).to.include('new has every 60000, and there is every 3600000');
+    });
+
+    it('a schedule that is new, and has not come to a tick: there is a job of it from here on', async () => {
+      const bench = jobBench(3, MINUTE, TERMS);
+      const { job: old } = await bench.client('old', { every: HOUR });
+      await bench.time.advance(HOUR);
+      await old.stop();
+      const options = { every: MINUTE, missed: 'all' } as const;
+      const { job } = await bench.client('new', options);
+      await bench.time.advance(SECOND);
+      await job.stop();
+      const before = bench.ran.length;
+      await bench.time.advance(5 * MINUTE);
+      await bench.client('again', options);
+      await bench.time.advance(SECOND);
+      expect(bench.ran.length - before).to.equal(5);
     });
 
     it('two processes that differ: each runs its ticks, and both are told once an hour', async () => {

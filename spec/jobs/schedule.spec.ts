@@ -85,6 +85,8 @@ describe('schedules', () => {
       ['a * * * *', 'whose minute cannot be "a".'],
       ['*/0 * * * *', 'whose minute cannot be "*/0" (Syntax error, illegal stepping: 0).'],
       ['60 61 * * * *', 'whose second cannot be "60".'],
+      ['0 0 0 1 13 * 2030', 'whose month cannot be "13".'],
+      ['0 0 0 1 1 * 2030 *', 'which has 8 fields in place of five, or six with seconds first.'],
       ['* * *', 'which has 3 fields in place of five, or six with seconds first.'],
       ['', 'which has 0 fields in place of five, or six with seconds first.'],
       ['@soon', 'which has 1 field in place of five, or six with seconds first.'],
