@@ -5,7 +5,7 @@ import { Lead, type Candidate } from '../../lib/election/lead.js';
 import type { Leadership } from '../../lib/election/leadership.js';
 import type { ElectionEvents, LeadRoutine } from '../../lib/election/public.js';
 import type { LeadMessage } from '../../lib/telemetry/channels.js';
-import { RedlockError, type RedlockErrorCode } from '../../lib/runtime/errors.js';
+import { type NodeOutcome, RedlockError, type RedlockErrorCode } from '../../lib/runtime/errors.js';
 import { EventHub } from '../../lib/runtime/event-hub.js';
 import { Emitter } from '../../lib/runtime/listenable.js';
 import { type Change, changesOf } from '../support/election-changes.js';
@@ -25,8 +25,15 @@ interface Bench extends FakeCoordination {
 
 const failure = (code: RedlockErrorCode): RedlockError => new RedlockError(code, `it is ${code}`);
 
-/** @param outcome  of the nth campaign: an error, or undefined for a leadership */
-function leading(outcome: (nth: number) => Error | undefined, routine: LeadRoutine = () => undefined): Bench {
+/**
+ * @param outcome  of the nth campaign: an error, or undefined for a leadership
+ * @param signalOf  each leadership; by default, none is lost
+ */
+function leading(
+  outcome: (nth: number) => Error | undefined,
+  routine: LeadRoutine = () => undefined,
+  signalOf: () => AbortSignal = () => new AbortController().signal,
+): Bench {
   const coordination = new FakeCoordination(1);
   const [campaigns, ends]: [number[], unknown[]] = [[], []];
   const events = new EventHub<ElectionEvents>();
@@ -38,7 +45,7 @@ function leading(outcome: (nth: number) => Error | undefined, routine: LeadRouti
     campaign: () => {
       const nth = campaigns.push(coordination.time.now());
       const error = outcome(nth);
-      return error === undefined ? Promise.resolve(leadership(nth)) : Promise.reject(error);
+      return error === undefined ? Promise.resolve(leadership(nth, signalOf())) : Promise.reject(error);
     },
   };
   new Lead(coordination, candidate, routine).run().then(
@@ -48,11 +55,10 @@ function leading(outcome: (nth: number) => Error | undefined, routine: LeadRouti
   return Object.assign(coordination, { changes, campaigns, controller, ends });
 }
 
-/** One that is never lost. */
-function leadership(fence: number): Leadership {
+function leadership(fence: number, signal: AbortSignal): Leadership {
   const one = {
     fence,
-    signal: new AbortController().signal,
+    signal,
     run: (routine: () => unknown) => Promise.resolve(routine()),
   };
   return one as unknown as Leadership; // no more of it is used
@@ -75,6 +81,36 @@ describe('lead: its campaigns', () => {
       const { begun, changes, ends } = leading(() => error);
       await settle();
       expect([ends, changes, begun.size]).to.deep.equal([[error], [], 0]);
+    }
+  });
+
+  it('one that met wrong masters ends it only if they are too many for a quorum, and stay as they are', async () => {
+    const node = 'm';
+    const refused: NodeOutcome = { node, outcome: 'refused' };
+    const data: NodeOutcome = { ...refused, wrongKind: true };
+    const silent: NodeOutcome = { node, outcome: 'unknown', cause: new Error('no reply within 200 ms') };
+    const denied: NodeOutcome = { ...silent, cause: new Error('NOPERM no rights') };
+    const replica: NodeOutcome = { ...silent, cause: new Error('READONLY it is a replica yet') };
+    const cases: readonly (readonly [RedlockErrorCode, boolean, readonly NodeOutcome[]])[] = [
+      ['WRONG_KIND', true, [data]],
+      ['WRONG_KIND', true, [data, data, refused]],
+      ['WRONG_KIND', false, [data, refused, refused]],
+      ['MISCONFIGURED', true, [denied, denied, silent]],
+      ['MISCONFIGURED', true, [denied, data, silent]],
+      ['MISCONFIGURED', false, [denied, silent, refused]],
+      ['MISCONFIGURED', false, [replica, replica, denied]],
+      ['MISCONFIGURED', true, [denied, denied, refused, refused]],
+      ['NO_QUORUM', false, [denied, denied, silent]],
+    ];
+    for (const [code, isOver, tally] of cases) {
+      const error = new RedlockError(code, 'it failed', { tally });
+      const { changes, controller, ends } = leading((nth) => (nth === 1 ? error : failure('ABORTED')));
+      await settle();
+      const what = `${code} ${tally.map(({ outcome }) => outcome).join(' ')}`;
+      expect([ends, changes], what).to.deep.equal(
+        isOver ? [[error], []] : [[], [{ state: 'failed', error }]],
+      );
+      controller.abort();
     }
   });
 
@@ -109,6 +145,30 @@ describe('lead: its campaigns', () => {
       expect(to - from - ms === first).to.equal(isAnew);
     }
     controller.abort();
+  });
+
+  it('one that is lost, or was as it began: the routine is told to stop, and why', async () => {
+    for (const isLostBefore of [true, false]) {
+      const lost = new AbortController();
+      const reason = failure('LOCK_LOST');
+      if (isLostBefore) lost.abort(reason);
+      const seen: unknown[] = [];
+      const routine: LeadRoutine = ({ signal }) => {
+        if (!isLostBefore) lost.abort(reason);
+        seen.push(signal.reason);
+      };
+      const { changes, controller } = leading(
+        (nth) => (nth === 1 ? undefined : failure('ABORTED')),
+        routine,
+        () => lost.signal,
+      );
+      await settle();
+      expect([seen, changes[1]]).to.deep.equal([
+        [reason],
+        { state: 'ended', fence: 1, reason, error: undefined },
+      ]);
+      controller.abort();
+    }
   });
 
   it('tracers are told a reason only of one that was ended from outside', async () => {

@@ -1,14 +1,20 @@
 /** Requests about notes, and what is made of the replies: pure. */
 import { expect } from 'chai';
 import {
+  graceOf,
   noteDropping,
   type NoteKeys,
   noteReading,
   noteWriting,
+  type Ousting,
+  ousting,
   readNote,
+  taking,
 } from '../../lib/protocol/lone-requests.js';
+import { OUST, RW_OUST, TAKE } from '../../lib/protocol/lua/scripts.js';
 import type { Outcome } from '../../lib/protocol/quorum.js';
 import type { Request } from '../../lib/protocol/request.js';
+import { MUTEX, READ, WRITE } from '../../lib/protocol/scope.js';
 
 const PLACE: NoteKeys = { key: 'r', noteKey: 'n', channel: 'c', marker: undefined, guardMs: 0 };
 const GUARDED: NoteKeys = { ...PLACE, marker: 'm', guardMs: 50 };
@@ -98,5 +104,52 @@ describe('requests about notes', () => {
     ])
       expect(read(odd), JSON.stringify(odd)).to.equal(undefined);
     expect(read([1, 70, 99, 3, 1, FENCE, 2, 5])).to.equal(undefined);
+  });
+});
+
+describe('a lock that is taken away', () => {
+  const HOW: Ousting = { tokens: ['a', 'b'], graceMs: 70, stayMs: 5, isClaimed: false, label: 'my host:1' };
+  const request = ousting({ keys: ['r'], kind: MUTEX }, 'token', HOW);
+
+  it('the request: grace, stay and whether that is added in any case, for whom, and the holders', () => {
+    const rest = [':my%20host%3A1', 'a', 'b'];
+    expect(args(request)).to.deep.equal(['1', 'r', 'token', '70', '5', '0', ...rest]);
+    const claimed = ousting({ keys: ['r'], kind: MUTEX }, 'token', { ...HOW, isClaimed: true });
+    expect(args(claimed)).to.deep.equal(['1', 'r', 'token', '70', '5', '1', ...rest]);
+  });
+
+  it('a read-write lock is taken by a script of its own, whoever holds it', () => {
+    const scripts = [MUTEX, READ, WRITE].map(
+      (kind) => ousting({ keys: ['r'], kind }, 'token', HOW).operation.script,
+    );
+    expect(scripts).to.deep.equal([OUST, RW_OUST, RW_OUST]);
+  });
+
+  it('taken, with the time that the holder still has; any other reply is no yes, and gives nobody time', () => {
+    const cases = [
+      [[1, 70, 0], 'granted', 70],
+      [[1, 0, 0], 'granted', 0],
+      [[0, 70, 0], 'refused', 0],
+      [[2, 70, 0], 'refused', 0],
+      [[9, 70, 0], 'odd', 0],
+      ['x', 'odd', 0],
+    ] as const;
+    for (const [reply, outcome, graceMs] of cases)
+      expect([brief(request.read(reply)), graceOf(reply)], JSON.stringify(reply)).to.deep.equal([
+        ...[outcome, graceMs],
+      ]);
+  });
+
+  it('tokens are listed as taken in one step, with the source; it names whose releases follow', () => {
+    const list = taking('taken', ['a', 'b'], 99.5, ['r', 's']);
+    expect(list.command).to.deep.equal({
+      ...{ name: 'eval', args: [TAKE.source, '3', 'taken', 'r', 's', '100', 'a', 'b'] },
+    });
+    expect(taking('taken', ['a'], 5).command.args.slice(1)).to.deep.equal(['1', 'taken', '5', 'a']);
+    expect([2, '2', 'x'].map((reply) => brief(list.read(reply)))).to.deep.equal([
+      'granted',
+      'granted',
+      'odd',
+    ]);
   });
 });
