@@ -207,7 +207,7 @@ export class LocalLines {
     const found = this.#lines.get(key);
     if (found === undefined) return 'none';
     if (found instanceof LocalLine) return found.isFenced === isFenced ? found : undefined;
-    const grant = found instanceof Grant ? this.#validGrantAt(key) : undefined;
+    const grant = this.#validGrantAt(key);
     if (found instanceof Grant && grant === undefined) {
       found.line = undefined; // it is over
       return 'none';

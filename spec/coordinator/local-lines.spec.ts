@@ -91,6 +91,42 @@ describe('local lines: what is sent', () => {
       await (await waiter).release();
     });
 
+  it('as a stranger: without fencing, also where others with it wait already', async () => {
+    const { masters, redlock, holder, waiter, time } = await pair();
+    const stranger = redlock.acquire('r', { fencing: false });
+    await settle();
+    for (const master of masters) expect(sentTo(master)).to.include('claim 2');
+    await holder.release();
+    await (await waiter).release();
+    await time.advance(1_000);
+    await (await stranger).release();
+  });
+
+  it('behind a stranger that has the lock: others ask the masters', async () => {
+    const bench = fakeCluster(3, TERMS);
+    const stranger = await bench.redlock.acquire('r', { localTurns: 0 });
+    const next = bench.redlock.acquire('r');
+    await settle();
+    for (const master of bench.masters) expect(sentTo(master)).to.include('claim 2');
+    await stranger.release();
+    await bench.time.advance(1_000);
+    await (await next).release();
+  });
+
+  it('behind one that only tried, it is handed on all the same, also where a lease had run out before', async () => {
+    for (const hadRunOut of [false, true]) {
+      const bench = fakeCluster(3, { ...TERMS, ttlMs: 1_000 });
+      if (hadRunOut) await bench.redlock.acquire('r');
+      await bench.time.advance(1_100);
+      const lease = await bench.redlock.tryAcquire('r');
+      const next = bench.redlock.acquire('r');
+      await settle();
+      await lease?.release();
+      await (await next).release();
+      expect(bench.redlock.stats().counts.localHandOvers).to.equal(1);
+    }
+  });
+
   it('as a stranger: one that wants several resources', async () => {
     const bench = fakeCluster(3, TERMS);
     const lease = await bench.redlock.acquire('r');
@@ -251,6 +287,35 @@ describe('local lines: when the grant is not handed on', () => {
     expect(bench.holder.status).to.equal('lost');
   });
 
+  it('it has run out in a later stay, and nothing watches it', async () => {
+    const bench = await pair({ ...TERMS, ttlMs: 1_000 });
+    const third = bench.redlock.acquire('r');
+    await bench.time.advance(STAY_MS);
+    await bench.holder.release();
+    expect((await bench.waiter).status).to.equal('held');
+    await bench.time.advance(1_100);
+    await (await third).release();
+    expect(bench.redlock.stats().counts.localHandOvers).to.equal(0);
+  });
+
+  it('the lease was extended, and runs out after that: the next one asks then, and no sooner', async () => {
+    const bench = await pair({ ...TERMS, ttlMs: 1_000 });
+    await bench.time.advance(500);
+    await bench.holder.extend();
+    await bench.time.advance(900);
+    for (const master of bench.masters) expect(sentTo(master)).to.not.include('claim 2');
+    await bench.time.advance(200);
+    await asks(bench);
+  });
+
+  it('the lease has run out, and nobody waits any more: whoever comes next asks', async () => {
+    const bench = await pair({ ...TERMS, ttlMs: 1_000 }, { waitMs: 500 });
+    const gone = rejection(bench.waiter);
+    await bench.time.advance(1_100);
+    expect((await gone).code).to.equal('LOCK_TAKEN');
+    await asks({ ...bench, waiter: bench.redlock.acquire('r') });
+  });
+
   it('the lease has run out as it is released, before any timer has fired', async () => {
     const bench = await pair({ ...TERMS, ttlMs: 1_000 }, { ttlMs: 10_000 });
     bench.time.stall(1_100);
@@ -321,6 +386,22 @@ describe('local lines: the head', () => {
     await theirs.release();
     await bench.time.advance(100);
     await (await head).release();
+  });
+
+  it('keeps tryAcquire from nothing after a stay, either', async () => {
+    const bench = await pair();
+    await bench.time.advance(STAY_MS);
+    for (const master of bench.masters) master.manner = 'freeze';
+    void bench.holder.release();
+    await settle();
+    const calls = bench.masters.map(countCalls);
+    const tried = bench.redlock.tryAcquire('r').catch(() => null);
+    await bench.time.advance(10);
+    for (const one of calls) expect(one.calls).to.equal(1);
+    for (const master of bench.masters) master.thaw();
+    await bench.time.advance(2_000);
+    await tried;
+    await (await bench.waiter).release();
   });
 
   it('is one at a time, also as a lease that ran out before is released', async () => {
@@ -395,19 +476,6 @@ describe('local lines: the head', () => {
 });
 
 describe('local lines: what users see', () => {
-  it('tryAcquire: null at once and without a message while this instance holds it', async () => {
-    const { holder, masters, redlock, waiter } = await pair();
-    expect(await redlock.tryAcquire('r')).to.equal(null);
-    const error = await rejection(redlock.acquire('r', { waitMs: 0 }));
-    expect([error.code, error.attempts, error.tally]).to.deep.equal(['LOCK_TAKEN', 0, []]);
-    expect(error.message).to.include('no master was asked');
-    for (const master of masters) expect(sentTo(master)).to.deep.equal(['claim 1']);
-    expect(await redlock.tryAcquire('r', { localTurns: 0 })).to.equal(null);
-    for (const master of masters) expect(sentTo(master)).to.include('claim 2');
-    await holder.release();
-    await (await waiter).release();
-  });
-
   it('the error of one whose time is up: taken, no attempts and no tally', async () => {
     const { time, waiter } = await pair(TERMS, { waitMs: 100 });
     const failed = rejection(waiter);
@@ -433,6 +501,18 @@ describe('local lines: what users see', () => {
       'NO_QUORUM',
       [],
     ]);
+  });
+
+  it('the error behind one that holds, and had no quorum at first: taken', async () => {
+    const bench = fakeCluster(3, TERMS);
+    for (const master of bench.masters) master.become('lost');
+    const head = bench.redlock.acquire('r');
+    const behind = rejection(bench.redlock.acquire('r', { waitMs: 3_000 }));
+    await bench.time.advance(1_000);
+    for (const master of bench.masters) master.become('ready');
+    await bench.time.advance(2_000);
+    expect((await behind).code).to.equal('LOCK_TAKEN');
+    await (await head).release();
   });
 
   it('the error behind a head that waits in the queue: taken', async () => {
