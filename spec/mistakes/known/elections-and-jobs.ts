@@ -209,8 +209,8 @@ export const ELECTIONS_AND_JOBS: readonly Mistake[] = [
     patches: [
       {
         in: 'Job.#pursue',
-        find: '(this.#isLost(pursuit, error, clock.now() - beganAtMs))',
-        replace: '(this.#isLost(pursuit, error, clock.now() - beganAtMs) || beganAtMs > 0)',
+        find: '|| this.#isLost(pursuit, error, clock.now() - beganAtMs))',
+        replace: '|| this.#isLost(pursuit, error, clock.now() - beganAtMs) || beganAtMs > 0)',
       },
     ],
     noticedBy: {
@@ -229,9 +229,7 @@ export const ELECTIONS_AND_JOBS: readonly Mistake[] = [
   },
   {
     name: 'jobs: what was noted and not begun counts as begun',
-    patches: [
-      { in: 'Work.#read', find: 'fence > 0 && fence === this.#unbegun?.fence', replace: 'fence < 0' },
-    ],
+    patches: [{ in: 'Work.#read', find: 'fence === this.#unbegun?.fence', replace: 'fence < 0' }],
     noticedBy: { specs: ['spec/jobs/long-gaps.spec.ts'] },
   },
   {
