@@ -33,7 +33,7 @@ import { type ClaimedByLook, readQueueReply } from '../protocol/replies.js';
 import { queueing, yielding } from '../protocol/queue-request.js';
 import { Silence } from '../redis/server-errors.js';
 import type { Recipient } from './subscriptions.js';
-import { alignLate, alignVotes, type WonPermits, wonPermits } from './won-permits.js';
+import { alignLate, type WonPermits, wonPermits } from './won-permits.js';
 
 export class QueueWait implements Sink, Recipient, Withdrawn {
   readonly #parts: QueueParts;
@@ -267,8 +267,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   #take(node: Node, serial: number, claimed: ClaimedByLook | undefined): void {
     const place = this.#placeAt(node);
-    if (serial <= place.yielded) return; // a push from before it was given back
-    if (place.state === 'mine' && serial < place.serial) return;
+    if (serial <= place.yielded || serial < place.serial) return; // late: since then, it was given back or handed over again
     const [{ clock, driftFactor }, ttlMs] = [this.#parts, this.#directTtlMs];
     const nowMs = clock.earliest();
     place.has(serial, claimed && directVote(claimed, nowMs, { ttlMs, driftFactor }));
@@ -353,7 +352,6 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.vote = leaseOf(votes, this.#parts.clock.now(), needed);
     this.#won = wonPermits(this.vote, this.#waiter);
     this.end(this.vote === undefined ? 'reserved' : 'granted');
-    alignVotes(this.#won, this.#parts.nodes, this.#places);
   }
 
   #arm(): void {
@@ -383,7 +381,6 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   #onPlaceDue(node: Node, place: QueuePlace): void {
     const { subscriptions } = this.#parts;
     const waitedMs = place.dueAtMs - place.sentAtMs;
-    place.dueAtMs = Infinity;
     if (place.isAwaited) {
       const silence = new Silence(waitedMs);
       node.markSilent(silence);

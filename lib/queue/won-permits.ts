@@ -4,7 +4,6 @@ import { IGNORED_ANSWER } from '../node/sink.js';
 import { readQueueReply } from '../protocol/replies.js';
 import { aligning, type Request } from '../protocol/request.js';
 import type { DirectVote } from './direct-vote.js';
-import type { QueuePlace } from './queue-place.js';
 import type { Waiter } from './terms.js';
 
 export interface WonPermits {
@@ -22,18 +21,7 @@ export function wonPermits(
   return slots === '' ? undefined : { slots, alignment: aligning(scope, token, slots) };
 }
 
-/** The votes that were there as it won. Of a reservation, it is not known for which permits it is. */
-export function alignVotes(
-  won: WonPermits | undefined,
-  nodes: readonly Node[],
-  places: readonly QueuePlace[],
-): void {
-  if (won === undefined) return;
-  for (const [i, { state, vote }] of places.entries())
-    if (state === 'mine' && vote?.slots !== won.slots) align(nodes[i], won);
-}
-
-/** A vote that a look has brought after that. */
+/** A vote that a look has brought since it won. Of a reservation, it is not known for which permits it is. */
 export function alignLate(won: WonPermits | undefined, node: Node, reply: unknown): void {
   const told = readQueueReply(reply);
   const isGiven = told !== undefined && told.serial > 0;

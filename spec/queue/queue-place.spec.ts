@@ -1,6 +1,6 @@
 /** A place by itself: what it knows of its master, and when that is asked again. */
 import { expect } from 'chai';
-import { pollMs, QueuePlace } from '../../lib/queue/queue-place.js';
+import { lookAgainMs, placeLifeMs, pollMs, QueuePlace } from '../../lib/queue/queue-place.js';
 import { Node } from '../../lib/node/node.js';
 import { unknown } from '../../lib/protocol/quorum.js';
 import { FakeMaster } from '../support/fake-master.js';
@@ -75,6 +75,14 @@ describe('queue place', () => {
     ]);
   });
 
+  it('that is told of its vote without the permits keeps those that it knows; a vote for others replaces them', () => {
+    const [reserved, others] = [new QueuePlace(), new QueuePlace()];
+    for (const place of [reserved, others]) place.has(7, { ...VOTE, slots: '0,3' });
+    reserved.has(7);
+    others.has(7, { ...VOTE, slots: '0,4' });
+    expect([reserved, others].map(({ vote }) => vote?.slots)).to.deep.equal(['0,3', '0,4']);
+  });
+
   it('that gives its reservation back is queued, as one that was refused for a time that nobody knows', () => {
     const place = placeWithVote();
     place.giveBack(1_234);
@@ -96,9 +104,41 @@ describe('queue place', () => {
     });
   }
 
+  it('that yields an earlier vote once more still takes nothing up to the latest that it yielded', () => {
+    const place = new QueuePlace();
+    for (const serial of [8, 7]) place.yields(serial);
+    expect(place.yielded).to.equal(8);
+  });
+
   it('is asked for again sooner the fewer are ahead, and by all waiters alike if a foreign client holds the lock', () => {
     const ranks = [0, 1, 6, 7, 1_000];
     expect(ranks.map((rank) => pollMs(rank, false))).to.deep.equal([2_000, 4_000, 14_000, 15_000, 15_000]);
     expect(ranks.map((rank) => pollMs(rank, true))).to.deep.equal(ranks.map(() => 250));
+  });
+
+  it('lives for the rest of the wait and a second, in whole ms, for a second after it, and for a minute at most', () => {
+    expect([500.5, 0, -5_000, 70_000].map(placeLifeMs)).to.deep.equal([1_501, 1_000, 1_000, 60_000]);
+  });
+});
+
+describe('how long after a refusal a waiter looks again', () => {
+  const looks = (more: { pollInMs?: number; isRenewed?: boolean }, fraction = 0): number[] => {
+    const refused = { freeInMs: 100, pollInMs: 2_000, isRenewed: false, ...more };
+    return [0, 1, 10, 1_000].map((rank) => lookAgainMs({ ...refused, rank }, fraction));
+  };
+
+  it('when the vote may be free, one after another; those of a crowd at random, and soon all the same', () => {
+    expect(looks({})).to.deep.equal([100, 103, 130, 170]);
+    expect(looks({}, 1)).to.deep.equal([100, 106, 160, 240]);
+  });
+
+  it('not before a pause for each that is ahead, half a second at most, if the owner renews its vote', () => {
+    expect(looks({ isRenewed: true })).to.deep.equal([100, 103, 250, 500]);
+  });
+
+  it('at its poll, unless the vote may be free by then, or within the pause after it', () => {
+    expect(looks({ pollInMs: 90 })).to.deep.equal([90, 103, 130, 170]);
+    expect(looks({ pollInMs: 78 })).to.deep.equal([78, 103, 130, 170]);
+    expect(looks({ pollInMs: 77 })).to.deep.equal([77, 77, 130, 170]);
   });
 });

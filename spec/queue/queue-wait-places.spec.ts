@@ -220,7 +220,7 @@ describe('queue wait: push connections', () => {
   });
 
   it('a master that answers nonsense or an error is asked again after about a second', async () => {
-    for (const reply of [[7, 7, 7], 'OK', new Error('LOADING it loads its data')]) {
+    for (const reply of [[7, 7, 7], 'OK', [[6, 5, 5, 'x', 5]], new Error('LOADING it loads its data')]) {
       const { begin, m1, random, time } = await ready();
       random.fractionValue = 0;
       const instants = askedAt(m1, time);
@@ -398,7 +398,7 @@ describe('queue wait: when it asks again', () => {
     const { m1, stay, time } = await inQueue();
     await letGo(m1);
     const instants = askedAt(m1, time);
-    m1.connection.tell(`w ${MINE} r`);
+    for (const letter of ['w', 'n']) m1.connection.tell(`${letter} ${MINE} r`);
     await time.advance(600);
     expect(instants).to.deep.equal([495]);
     stay.end();

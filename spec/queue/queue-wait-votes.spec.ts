@@ -1,11 +1,19 @@
 /** What a wait in the queue makes of votes that are handed over directly (protocol C3): when they are the lease. */
 import { expect } from 'chai';
 import { validUntilMs } from '../../lib/protocol/validity.js';
-import { MUTEX, NO_MARKER, SettledScope } from '../../lib/protocol/scope.js';
-import { kindOf } from '../support/commands.js';
+import { MUTEX, NO_MARKER, type Scope, SettledScope } from '../../lib/protocol/scope.js';
+import { holdReplies, kindOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
-import { hold, type QueueBench, queueBench, MINE, type Waiter, waitIn } from '../support/queue-bench.js';
+import {
+  hold,
+  MINE,
+  PERMITS_OF_R,
+  type QueueBench,
+  queueBench,
+  type Waiter,
+  waitIn,
+} from '../support/queue-bench.js';
 
 const FENCED = new SettledScope(['r'], {
   isFenced: true,
@@ -19,6 +27,7 @@ const SPAN_MS = 31_000;
 interface Told {
   readonly serial: number;
   readonly fence: number;
+  readonly slots?: string;
   readonly sentMs?: number;
   readonly spanMs?: number;
 }
@@ -31,12 +40,15 @@ interface Started extends QueueBench, Waiter {
   reserve(master: number, serial: number): void;
 }
 
-/** Three masters that another holds, and a wait in their connections. */
-async function inQueue(): Promise<Started> {
+/** Three masters that others hold, and a wait in their connections. */
+async function inQueue(scope: Scope = FENCED): Promise<Started> {
   const environment = queueBench(3);
   const [m1] = environment.masters as [FakeMaster, FakeMaster, FakeMaster];
-  for (const master of environment.masters) hold(master);
-  const waiter = waitIn(environment, { directTtlMs: TTL_MS, scope: FENCED });
+  for (const master of environment.masters) {
+    if (scope === FENCED) hold(master);
+    else master.replies.push([[0, 300_000, master.micros(), 0]]);
+  }
+  const waiter = waitIn(environment, { directTtlMs: TTL_MS, scope });
   await settle();
   const push = (master: number, serial: number, claimed: object | undefined): void => {
     const [node, { stay }] = [environment.nodes[master - 1], waiter];
@@ -49,8 +61,8 @@ async function inQueue(): Promise<Started> {
     ...environment,
     ...waiter,
     m1,
-    give: (master, { serial, fence, sentMs = sentAtMs, spanMs = SPAN_MS }) =>
-      push(master, serial, { fence, slots: '', sentMs, spanMs }),
+    give: (master, { serial, fence, slots = '', sentMs = sentAtMs, spanMs = SPAN_MS }) =>
+      push(master, serial, { fence, slots, sentMs, spanMs }),
     reserve: (master, serial) => push(master, serial, undefined),
   };
 }
@@ -147,6 +159,19 @@ describe('queue wait: votes that are handed over directly', () => {
     stay.end();
   });
 
+  it('permits: a vote for others than a quorum gave, which a look brings later, is changed to these', async () => {
+    const { clock, ends, give, masters, nodes, stay } = await inQueue(PERMITS_OF_R);
+    for (const master of [1, 2]) give(master, { serial: LATER, fence: 0, slots: '0,3' });
+    await settle();
+    expect([ends, stay.vote?.slots]).to.deep.equal([['granted'], '0,3']);
+    const [, m2, m3] = nodes;
+    if (m2 === undefined || m3 === undefined) throw new Error('there are three');
+    stay.onReply(m2, [6, LATER + 1, LATER + 1, 'p0,3', clock.now()]);
+    stay.onReply(m3, [6, LATER + 1, LATER + 1, 'p1,2', clock.now()]);
+    const changes = masters.map(({ sent }) => sent.filter(({ kind }) => kind === 'permit-align').length);
+    expect(changes).to.deep.equal([0, 0, 1]);
+  });
+
   it('a vote that was yielded never counts, neither told again by a push nor found by a look', async () => {
     const { clock, give, nodes, stay, ends } = await inQueue();
     const [node] = nodes;
@@ -231,6 +256,29 @@ describe('queue wait: a vote that the holder of the lock asks for (protocol C3a)
     refused.give(1, { serial: LATER, fence: 7 });
     await settle();
     expect([late, refused].map(({ m1 }) => yields(m1))).to.deep.equal([[], []]);
+  });
+
+  it('is still remembered after the refusal of a look that was sent before the question', async () => {
+    const started = await inQueue();
+    const { give, m1, nodes, stay, time } = started;
+    const arrive = holdReplies(m1, 'queue');
+    await time.advance(1);
+    if (nodes[0] !== undefined) stay.onOpen(nodes[0]); // looks again
+    await time.advance(1);
+    ask(started);
+    arrive();
+    await settle();
+    give(1, { serial: LATER, fence: 7 });
+    await settle();
+    expect(yields(m1)).to.deep.equal([`${LATER}|…|1`]);
+  });
+
+  it('rests once for each question: a later vote stays', async () => {
+    const started = await inQueue();
+    ask(started);
+    for (const serial of [LATER, LATER + 1]) started.give(1, { serial, fence: 7 });
+    await settle();
+    expect([started.stay.outcomes[0]?.kind, yields(started.m1)]).to.deep.equal(['granted', [`${LATER}|…|1`]]);
   });
 
   it('of another lock of the same wait: is none of this one', async () => {

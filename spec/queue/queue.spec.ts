@@ -4,7 +4,7 @@ import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.
 import { Queue } from '../../lib/queue/queue.js';
 import { LONGEST_LIFE_MS } from '../../lib/queue/queue-place.js';
 import type { Lease } from '../../lib/lease/public.js';
-import { scriptedClaim } from '../../lib/protocol/request.js';
+import { releaseQueued, scriptedClaim } from '../../lib/protocol/request.js';
 import { type Kind, MUTEX, READ, WRITE } from '../../lib/protocol/scope.js';
 import { Repairs } from '../../lib/quorum/repairs.js';
 import {
@@ -91,6 +91,36 @@ describe('queue: it leaves without having claimed', () => {
     expect(departure).to.include({ looks: false, isUnasked: true });
     expect(departure.standing(undefined)).to.equal(undefined);
   });
+
+  it('as no quorum can be asked for a place: with what is known of the masters', async () => {
+    const { queue, time } = standingIn({ isOpen: false });
+    await time.advance(50);
+    const departure = queue.depart('hopeless');
+    expect(departure).to.include({ looks: false, isUnasked: false });
+    expect(departure.standing(undefined)).to.include({ failure: 'unknown', isOfLock: true });
+  });
+});
+
+describe('queue: it was handed the lease', () => {
+  for (const [nodes, isWhole] of [
+    [1, true],
+    [2, true],
+    [3, false],
+  ] as const)
+    it(`N=${nodes}: it lacks votes, and is renewed soon, unless every master has given its own`, async () => {
+      const bench = queueBench(nodes);
+      for (const master of bench.masters) hold(master);
+      const repairs = new Repairs(bench.nodes, bench.time, bench.time);
+      const terms = { ttlMs: 1_000, nodeTimeoutMs: 50, handOver: 'direct' } as const;
+      const queue = new Queue({ ...bench, repairs }, { scope: plainScope('r'), ...terms });
+      const end = queue.wait(() => 1, bench.time.now() + 1_000);
+      await settle();
+      for (const master of bench.masters) {
+        await master.call(releaseQueued(plainScope('r'), OTHER, master.micros()).command);
+        await settle();
+      }
+      expect([await end, queue.win(bench.time.now())?.isWhole]).to.deep.equal(['granted', isWhole]);
+    });
 });
 
 describe('queue: it was free', () => {

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import type { Node } from '../../lib/node/node.js';
 import type { DirectVote } from '../../lib/queue/direct-vote.js';
-import type { QueuePlace } from '../../lib/queue/queue-place.js';
-import { alignLate, alignVotes, wonPermits } from '../../lib/queue/won-permits.js';
+import { alignLate, wonPermits } from '../../lib/queue/won-permits.js';
 import { MINE, PERMITS_OF_R } from '../support/queue-bench.js';
 
 const vote = (slots: string): DirectVote => ({ validUntilMs: 5_000, fence: 0, slots });
@@ -17,19 +16,6 @@ function masters(count: number): { readonly nodes: readonly Node[]; readonly ask
 }
 
 describe('permits that were won in the queue', () => {
-  it('votes for others, and reservations, are changed to these; no others are asked', () => {
-    const { asked, nodes } = masters(5);
-    const places = [
-      { state: 'mine', vote: vote('1') },
-      { state: 'mine', vote: vote('0') },
-      { state: 'mine', vote: undefined },
-      { state: 'queued', vote: undefined },
-      { state: 'failed', vote: undefined },
-    ] as QueuePlace[]; // no more of them is used
-    alignVotes(won, nodes, places);
-    expect(asked).to.deep.equal(['m2', 'm3']);
-  });
-
   it('a look that brings a vote for others after that: it is changed, and no refusal is', () => {
     const { asked, nodes } = masters(1);
     const [node] = nodes as [Node];
@@ -44,14 +30,11 @@ describe('permits that were won in the queue', () => {
     expect(asked).to.deep.equal(['m1', 'm1']);
   });
 
-  it('without permits, nothing is sent', () => {
+  it('without permits, and without a lease, nothing is sent', () => {
     const { asked, nodes } = masters(1);
-    alignVotes(wonPermits(vote(''), { scope: PERMITS_OF_R, token: MINE }), nodes, [
-      { state: 'mine' },
-    ] as QueuePlace[]);
-    alignVotes(wonPermits(undefined, { scope: PERMITS_OF_R, token: MINE }), nodes, [
-      { state: 'mine' },
-    ] as QueuePlace[]);
+    const [node] = nodes as [Node];
+    for (const lease of [vote(''), undefined])
+      alignLate(wonPermits(lease, { scope: PERMITS_OF_R, token: MINE }), node, [1, 5, 5]);
     expect(asked).to.deep.equal([]);
   });
 });

@@ -151,18 +151,6 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { specs: ['spec/queue/subscriptions.spec.ts'] },
   },
   {
-    name: 'direct: a vote for other permits that was there before stays',
-    why: 'others may need them, until the next extension',
-    patches: [
-      {
-        in: 'alignVotes',
-        find: "if (state === 'mine' && vote?.slots !== won.slots) align(nodes[i], won);",
-        replace: 'void [i, state, vote];',
-      },
-    ],
-    noticedBy: { specs: ['spec/queue/won-permits.spec.ts'] },
-  },
-  {
     name: 'direct: a vote about another resource counts',
     patches: [
       {
@@ -176,7 +164,7 @@ export const HAND_OFF: readonly Mistake[] = [
   },
   {
     name: 'direct: a vote that was yielded counts again',
-    patches: [{ in: 'QueueWait.#take', find: 'if (serial <= place.yielded) return;', replace: '' }],
+    patches: [{ in: 'QueueWait.#take', find: 'serial <= place.yielded || ', replace: '' }],
     noticedBy: { specs: ['spec/queue/queue-wait-direct.spec.ts', 'spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
