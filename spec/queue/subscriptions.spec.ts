@@ -249,6 +249,18 @@ describe('subscriptions: refused, lost, led astray', () => {
     expect(master.connection.renewals).to.equal(1);
   });
 
+  it('a message that is under way is waited for also after a stall that was longer than its time', async () => {
+    const { hellos, master, node, subscriptions, time } = await environment();
+    await time.advance(2_000);
+    master.deliversPushes = false;
+    subscriptions.verify(node);
+    time.stall(1_500);
+    subscriptions.verify(node);
+    expect([hellos(), master.connection.renewals]).to.deep.equal([2, 0]);
+    await time.advance(0);
+    expect(master.connection.renewals).to.equal(1);
+  });
+
   it('40 waiters look one after another: they share one message in each second', async () => {
     const { hellos, isOpen, master, node, subscriptions, time } = await environment();
     for (let look = 0; look < 200; look++) {
@@ -364,6 +376,20 @@ describe('subscriptions: refused, lost, led astray', () => {
     master.connection.open();
     await time.advance(60_000);
     expect([isOpen(), master.connection.renewals]).to.deep.equal([true, 2]);
+  });
+
+  it('so is one that was open, is lost, and does not come back; and one of which the client makes no other', async () => {
+    const { isOpen, master, time } = await environment();
+    master.opensLines = false;
+    master.connection.lose('gone');
+    await time.advance(9_999);
+    expect([isOpen(), master.connection.renewals]).to.deep.equal([false, 0]);
+    let renewals = 0;
+    master.connection.renew = () => void renewals++;
+    await time.advance(1);
+    expect(renewals).to.equal(1);
+    await time.advance(10_000);
+    expect(renewals).to.equal(2);
   });
 
   it('it is not while the connection for commands is lost as well: both come back by themselves', async () => {
