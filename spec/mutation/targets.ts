@@ -121,6 +121,7 @@ const OWN_JUDGES: Readonly<Record<string, readonly string[]>> = {
   'lib/protocol/batch-call.ts': ['protocol', 'node', 'quorum'],
   'lib/protocol/lone-requests.ts': ['protocol', 'election', 'jobs'],
   'lib/lease/notes.ts': ['lease', 'election', 'jobs'],
+  'lib/election/lead.ts': ['election', 'telemetry'],
 };
 
 const MUTEX = [
