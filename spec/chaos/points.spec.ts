@@ -20,7 +20,7 @@ const LINE_MAJORITIES = 8;
 /** If a majority hands over to the second waiter, nobody yields. */
 const WITH_MAJORITIES = MOMENTS.filter((moment) => moment !== 'yield');
 const ALL_FACTOR = 16;
-const LIMIT_MS = 1_800_000;
+const LIMIT_MS = 3_600_000;
 
 const SIZES = isUsual ? [3] : [3, 5];
 
