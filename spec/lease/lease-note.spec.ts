@@ -4,6 +4,7 @@ import type { Lease } from '../../lib/lease/public.js';
 import { noteKey } from '../../lib/protocol/keys.js';
 import { fingerprint } from '../../lib/redis/transport.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
+import { serverError } from '../support/fake-master.js';
 
 const TTL_MS = 9_000;
 
@@ -35,6 +36,15 @@ describe('the note of a lease', () => {
     const lease = await one.redlock.acquire('r', { note: 'x' });
     await lease.extend(60_000);
     expect(one.masters.map((master) => master.ttlMs(keyOf(lease)))).to.deep.equal([60_000, 60_000, 60_000]);
+  });
+
+  it('an extension that failed: it lives no longer than the votes', async () => {
+    const one = bench();
+    const lease = await one.redlock.acquire('r', { note: 'x' });
+    await one.time.advance(1_000);
+    for (const master of one.masters) master.replies.push(serverError('LOADING it loads its data'));
+    await lease.extend().catch(() => undefined);
+    expect([lease.status, one.masters[0]?.ttlMs(keyOf(lease))]).to.deep.equal(['held', TTL_MS - 1_000]);
   });
 
   it('not renewed: gone with the ttl, as after a crash', async () => {

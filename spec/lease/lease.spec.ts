@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Lease as OwnLease } from '../../lib/lease/lease.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { kindsSentTo } from '../support/commands.js';
@@ -76,6 +77,88 @@ describe('Lease', () => {
     await Promise.all([first.release(), second.release()]);
     await redlock.close();
     expect([first.signal.aborted, second.signal.aborted]).to.deep.equal([false, false]);
+  });
+
+  it('N=3: at the very end of its validity it is lost, and a release sends nothing', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+    time.stall(VALID_MS);
+    await lease.release();
+    expect(lease.status).to.equal('lost');
+    expect(masters.flatMap(kindsSentTo)).to.not.include('release');
+  });
+
+  it('N=3: a release resolves when a quorum has confirmed it, not before', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    const lease = await redlock.acquire('r');
+    for (const master of masters) master.manner = 'freeze';
+    let isOver = false;
+    const released = lease.release().then(() => (isOver = true));
+    masters[0]?.thaw();
+    await settle();
+    expect(isOver).to.equal(false);
+    masters[1]?.thaw();
+    await released;
+  });
+
+  it('N=3, all masters silent: a release waits no longer for them than an attempt does', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    for (const master of masters) master.latencyMs = 5;
+    const acquired = redlock.acquire('r');
+    await time.advance(5);
+    const lease = await acquired;
+    for (const master of masters) master.manner = 'freeze';
+    let isOver = false;
+    void lease.release().then(() => (isOver = true));
+    await time.advance(200);
+    expect(isOver).to.equal(true);
+  });
+
+  it('another instance takes it away: it is lost at once, and its error names the other', async () => {
+    const { redlock, time, other } = fakeCluster(3, { label: 'thief' }, { hasPushes: true });
+    const holders = other('holder', { label: 'holder' }).redlock;
+    const first = await redlock.acquire('r');
+    const wait = holders.acquire('r'); // one that has waited is reached by pushes
+    await settle();
+    await first.release();
+    const lease = await wait;
+    const { signal } = lease;
+    const fromMs = time.now();
+    const theirs = await redlock.steal('r');
+    expect([time.now(), lease.status, signal.aborted]).to.deep.equal([fromMs, 'lost', true]);
+    const error = thrown(() => lease.assertHeld());
+    expect([error.code, error.message.includes('thief')]).to.deep.equal(['LOCK_LOST', true]);
+    expect(theirs.status).to.equal('held');
+  });
+
+  for (const isLent of [false, true])
+    it(`N=3, lost${isLent ? ' while lent to other processes: its votes may be theirs, and stay' : ': its votes are undone'}`, async () => {
+      const { redlock, masters, time } = fakeCluster(3);
+      const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+      if (isLent) (lease as OwnLease).lend();
+      time.stall(VALID_MS);
+      expect(lease.status).to.equal('lost');
+      await settle();
+      expect(masters.map((one) => one.value('r'))).to.deep.equal(
+        masters.map(() => (isLent ? lease.token : undefined)),
+      );
+    });
+
+  it('N=3: a write lease becomes a read lease, once, and only while it is held', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    const lock = redlock.readWriteLock('r');
+    const lease = await lock.write.acquire();
+    expect([lease.mode, await lock.read.tryAcquire()]).to.deep.equal(['write', null]);
+    await lease.downgrade();
+    const sent = masters.map(({ calls }) => calls);
+    await lease.downgrade();
+    expect([lease.mode, masters.map(({ calls }) => calls)]).to.deep.equal(['read', sent]);
+    const reader = await lock.read.acquire();
+    await Promise.all([lease.release(), reader.release()]);
+    const released = await lock.write.acquire();
+    await released.release();
+    expect((await rejection(released.downgrade())).code).to.equal('NOT_HELD');
+    expect(released.mode).to.equal('write');
   });
 
   it('`await using` releases it', async () => {
@@ -361,6 +444,49 @@ describe('Lease, renewed', () => {
       expect([lease.status, lease.remainingMs()]).to.deep.equal([status, status === 'held' ? VALID_MS : 0]);
     });
   }
+
+  it('N=3: a renewal that waits for an extension by hand is not made once the lease was released', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000, renew: true });
+    await time.advance(900);
+    for (const master of masters) master.latencyMs = 150;
+    const extended = rejection(lease.extend());
+    await time.advance(120);
+    const released = lease.release();
+    await time.advance(1_000);
+    await released;
+    expect((await extended).code).to.equal('NOT_HELD');
+    expect(masters.map(extensions)).to.deep.equal([1, 1, 1]);
+  });
+
+  it('N=3, a quorum answers after the node timeout: the next renewal is a third of the ttl after that one was sent', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const told: unknown[] = [];
+    redlock.on('renewed', ({ attempts }) => told.push(attempts));
+    redlock.on('renewalFailed', () => told.push('failed'));
+    await redlock.acquire('r', { ttlMs: 3_000, renew: true, nodeTimeoutMs: 200 });
+    for (const master of masters) master.manner = 'freeze';
+    await time.advance(1_200);
+    for (const master of masters) master.thaw();
+    await time.advance(799);
+    expect([masters.map(extensions), told]).to.deep.equal([[1, 1, 1], ['failed']]);
+    await time.advance(1);
+    expect([masters.map(extensions), told]).to.deep.equal([
+      [2, 2, 2],
+      ['failed', 1], // it counts as one that has not failed
+    ]);
+  });
+
+  it('N=3, the last vote is late: the first renewal is due at its usual time, as with all votes', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const [, , slow] = masters;
+    if (slow !== undefined) slow.latencyMs = 100;
+    await redlock.acquire('r', { ttlMs: 9_000, renew: true });
+    await time.advance(2_999);
+    expect(masters.map(extensions)).to.deep.equal([0, 0, 0]);
+    await time.advance(1);
+    expect(masters.map(extensions)).to.deep.equal([1, 1, 1]);
+  });
 
   it('N=3, closing: a renewal that waits for an extension by hand is not made once drainMs is over', async () => {
     const { redlock, masters, time } = fakeCluster(3);
