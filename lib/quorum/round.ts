@@ -122,7 +122,7 @@ export class Round implements Sink, Counts {
 
   /** Whether the late vote that has just arrived makes a quorum, counting the votes of this round alone. */
   get isCompletedLate(): boolean {
-    return this.#lateVotes > 0 && this.granted + this.#lateVotes === quorumOf(this.#nodes.length);
+    return this.granted + this.#lateVotes === quorumOf(this.#nodes.length);
   }
 
   /** The decision; only once the round is over. */
@@ -288,7 +288,11 @@ export class Round implements Sink, Counts {
   }
 
   #noteAnswer(node: Node): void {
-    if (!this.#deliveries.answer(node) || !this.isAnswered || !this.#isOver) return;
+    if (this.#deliveries.answer(node) && this.#isOver) this.#closeIfAnswered(); // until then it is closed as it finishes
+  }
+
+  #closeIfAnswered(): void {
+    if (!this.isAnswered) return;
     if (!this.isWhole) this.#grant?.lacksVotes();
     this.#grant?.closed(this);
   }
@@ -377,6 +381,7 @@ export class Round implements Sink, Counts {
     this.#isOver = true;
     this.#agreement?.end();
     if (this.#deliveries.sent < this.#nodes.length) for (const node of this.#nodes) node.forget(this);
+    this.#closeIfAnswered();
     this.#settle?.();
   }
 }

@@ -174,6 +174,82 @@ describe('an extension', () => {
   }
 });
 
+describe('an extension that votes of waiters refuse, who were asked to let the key rest', () => {
+  const ASKED = [0, 500, 2];
+  const asks = (masters: readonly FakeMaster[]): number[] => masters.map(({ sent }) => sent.length);
+
+  /** One refuses it so, another has an error: no quorum extends it, and none refuses it. */
+  function withoutQuorum([one, other]: readonly FakeMaster[], times: number): void {
+    for (let i = 0; i < times; i++) {
+      one?.replies.push(ASKED);
+      other?.replies.push(new Error('LOADING'));
+    }
+  }
+
+  it('so that it has no quorum, again and again: all masters are asked three times more, then it has failed, and nothing is left', async () => {
+    const { ends, extend, hold, masters, time } = bench();
+    const [grant] = hold(['a'], 5_000);
+    withoutQuorum(masters, 4);
+    extend([grant].filter((one) => one !== undefined));
+    for (const [pauseMs, sent] of [
+      [50, 1],
+      [200, 2],
+      [550, 3],
+    ] as const) {
+      await time.advance(pauseMs - 1);
+      expect([asks(masters), ends]).to.deep.equal([[sent, sent, sent], {}]);
+      await time.advance(1);
+    }
+    expect([asks(masters), ends]).to.deep.equal([[4, 4, 4], { a: 'failed' }]);
+    expect([grant?.open, time.pending]).to.deep.equal([[], 0]);
+  });
+
+  for (const [leftMs, end] of [
+    [50, 'failed'],
+    [51, undefined],
+  ] as const)
+    it(`so that it has no quorum, ${leftMs} ms before the validity ends: ${end === undefined ? 'they are asked again' : 'it has failed at once'}`, async () => {
+      const { ends, extend, hold, masters } = bench();
+      withoutQuorum(masters, 1);
+      extend(hold(['a'], leftMs));
+      await settle();
+      expect(ends['a']).to.equal(end);
+    });
+
+  it('at one master: it is asked alone for that vote, which it may keep from then on, and nothing is left', async () => {
+    const { ends, extend, hold, masters, time } = bench();
+    const [grant] = hold(['a']);
+    masters[0]?.replies.push(ASKED);
+    extend([grant].filter((one) => one !== undefined));
+    await time.advance(50);
+    expect([ends, asks(masters)]).to.deep.equal([{ a: 'extended' }, [2, 1, 1]]);
+    expect(grant?.expiredByMs).to.equal(time.now() + KEPT_MS);
+    expect([grant?.open, time.pending]).to.deep.equal([[], 0]);
+  });
+
+  it('at one master, which is silent then: it counts as silent, and is not asked again', async () => {
+    const { extend, hold, masters, nodes, time } = bench();
+    const [first] = masters;
+    first?.replies.push(ASKED);
+    extend(hold(['a']));
+    await settle();
+    if (first !== undefined) first.manner = 'lose-request';
+    await time.advance(1_000);
+    expect(nodes.map(({ isHealthy }) => isHealthy)).to.deep.equal([false, true, true]);
+    expect([asks(masters), time.pending]).to.deep.equal([[2, 1, 1], 0]);
+  });
+
+  it('at one master, and the instance is closed: it is not asked again', async () => {
+    const { extend, extensions, hold, masters, time } = bench();
+    masters[0]?.replies.push(ASKED);
+    extend(hold(['a']));
+    await settle();
+    extensions.close();
+    await time.advance(1_000);
+    expect(asks(masters)).to.deep.equal([1, 1, 1]);
+  });
+});
+
 describe('an extension that is answered after its node timeout', () => {
   it('by a quorum: the lease is prolonged from the instant of its sending, once', async () => {
     const { ends, extend, hold, masters, time } = bench();

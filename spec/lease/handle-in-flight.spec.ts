@@ -264,6 +264,20 @@ describe('a lease that is given away while an extension is in flight', () => {
     for (const master of bench.masters) expect(master.names()).to.not.include(takenKey(''));
   });
 
+  for (const [nodes, lost] of [
+    [1, 0],
+    [3, 1],
+    [5, 2],
+  ] as const)
+    it(`N=${nodes}, ${lost} lost: nothing is in flight once the last answer has decided an extension`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes, TTL);
+      const lease = await redlock.acquire('r', { renew: true });
+      for (const master of masters.slice(0, lost)) master.become('lost');
+      await lease.extend();
+      await time.advance(10 * TTL.ttlMs);
+      expect([lease.status, 'inFlight' in lease.giveAway()]).to.deep.equal(['held', false]);
+    });
+
   it('what else a handle may say there is refused', async () => {
     const bench = fakeCluster(3, TTL);
     const lease = await bench.redlock.acquire('r');

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { Node } from '../../lib/node/node.js';
 import { GRANTED, type Outcome, unknown } from '../../lib/protocol/quorum.js';
-import { scriptedClaim } from '../../lib/protocol/request.js';
+import { TAKEN_AWAY } from '../../lib/protocol/lua/stored.js';
+import { extension, scriptedClaim } from '../../lib/protocol/request.js';
 import type { Scope } from '../../lib/protocol/scope.js';
 import { type Outgrowth, Round } from '../../lib/quorum/round.js';
 import { Silence } from '../../lib/redis/server-errors.js';
@@ -290,6 +291,38 @@ describe('round: what comes in after its end', () => {
     expect([round.slots, round.slotsAt(nodes[2]), late]).to.deep.equal(['2', '4', ['m3']]);
   });
 
+  it('a refusal is no vote: only as many votes as are missing complete a quorum', async () => {
+    const { nodes, round } = await asked();
+    round.end(new Silence(50), true);
+    round.onReply(nodes[0], [0, 500, 0]);
+    round.onReply(nodes[1], [1, 0, 0]);
+    expect([round.isCompletedLate, round.isWhole]).to.deep.equal([false, false]);
+    round.onReply(nodes[2], [1, 0, 0]);
+    expect([round.isCompletedLate, round.isWhole]).to.deep.equal([true, false]);
+  });
+
+  for (const [title, reply, lacks] of [
+    ['a vote', [1, 0, 0], 0],
+    ['a refusal', [0, 500, 0], 1],
+    ['an odd reply', 'odd', 1],
+  ] as const)
+    it(`the lease lacks a vote only if the last answer is none: ${title}`, async () => {
+      const { grown, nodes, round } = await decided();
+      expect(grown.lacks).to.equal(0);
+      round.onReply(nodes[2], reply);
+      expect([grown.lacks, grown.closings]).to.deep.equal([lacks, 1]);
+      const adopted = new Grown(); // by what is known from the beginning
+      round.became(adopted);
+      expect(adopted.lacks).to.equal(lacks);
+    });
+
+  it('the lease lacks no vote as long as none of its masters was asked', () => {
+    const { round } = bench();
+    const grown = new Grown();
+    round.became(grown);
+    expect(grown.lacks).to.equal(0);
+  });
+
   it('the last answer closes it, once', async () => {
     const { grown, nodes, round } = await decided();
     expect([round.isAnswered, grown.closings]).to.deep.equal([false, 0]);
@@ -324,8 +357,7 @@ describe('round: what comes in after its end', () => {
     expect([round.isAnswered, round.isWanted, grown.closings]).to.deep.equal([true, true, 0]);
     masters[2].become('ready');
     await over;
-    expect([round.decision, grown.closings]).to.deep.equal(['granted', 0]);
-    await settle();
+    expect([round.decision, grown.closings]).to.deep.equal(['granted', 1]); // it was the last answer that decided it
   });
 
   it('a command that the client gave up may still run: it stays in flight, and is not closed', async () => {
@@ -528,6 +560,55 @@ describe('round: votes that do not count after all', () => {
     for (const node of nodes.slice(0, 2)) round.onReply(node, [1, 0, 0]);
     round.retract(nodes[0], REFUSED);
     expect([round.granted, round.held, round.decision]).to.deep.equal([2, 0, 'granted']);
+  });
+});
+
+describe('round: an extension', () => {
+  const HELD = [0, 500, 0];
+  const DATA = [2, 0, 0];
+
+  function extending(): Bench & { readonly refused: string[] } {
+    const one = bench();
+    const refused: string[] = [];
+    const request = extension(plainScope('a'), 'token', { ttlMs: 1_000, mayCreate: false });
+    const round = new Round(one.nodes, request, 0, {
+      onLateVote: () => undefined,
+      onRefused: ({ name }) => void refused.push(name),
+    });
+    return { ...one, round, refused };
+  }
+
+  it('N=4, half of the masters refuse: a claim is decided; an extension waits for the others, and is no loss', () => {
+    const time = new FakeTime();
+    const nodes = [1, 2, 3, 4].map((i) => new Node(new FakeMaster(`m${i}`, time), i - 1, time));
+    const terms = { ttlMs: 1_000, mayCreate: true };
+    const observer = { onLateVote: () => undefined };
+    const claim = new Round(nodes, scriptedClaim(plainScope('a'), 'token', 1_000, 0), 0, observer);
+    const round = new Round(nodes, extension(plainScope('a'), 'token', terms), 0, observer);
+    for (const one of [claim, round]) for (const node of nodes.slice(0, 2)) one.onReply(node, HELD);
+    expect([claim.isDecided, claim.isWanted, claim.decision]).to.deep.equal([true, false, 'held']);
+    expect([round.isDecided, round.isWanted]).to.deep.equal([false, true]);
+    for (const node of nodes.slice(2)) round.onReply(node, [1, 0, 0]);
+    expect([round.isDecided, round.decision]).to.deep.equal([true, 'unknown']);
+  });
+
+  it('N=3, one refuses by another vote, one by its data: that costs an extension the lease; for a claim, the lock is held', () => {
+    const { nodes, round } = extending();
+    const { round: claim } = bench();
+    for (const one of [round, claim]) {
+      for (const [i, reply] of [HELD, DATA, [1, 0, 0]].entries()) one.onReply(nodes[i] ?? nodes[0], reply);
+      expect(one.isWanted).to.equal(false);
+    }
+    expect([round.decision, claim.decision]).to.deep.equal(['wrongType', 'held']);
+  });
+
+  it('it is told of each master where only another has the vote, which passes; data and a lease taken away do not', () => {
+    const { nodes, refused, round } = extending();
+    round.onReply(nodes[0], DATA);
+    round.onReply(nodes[1], [TAKEN_AWAY, 0, 0]);
+    expect(refused).to.deep.equal([]);
+    round.onReply(nodes[2], HELD);
+    expect(refused).to.deep.equal(['m3']);
   });
 });
 
