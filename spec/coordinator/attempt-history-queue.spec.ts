@@ -81,21 +81,34 @@ describe('what attempts have learned, and the line', () => {
     }
   });
 
-  it('N=3: a foreign client holds it: no place is taken, and it is looked at every 250 ms at least', async () => {
-    const line = fakeCluster(
-      3,
-      { ...LONG, retry: { minDelayMs: 2, maxDelayMs: 60_000 } },
-      { hasPushes: true },
-    );
+  for (const names of [['r'], ['q', 'r']])
+    it(`N=3: a foreign client holds ${names.length === 1 ? 'it' : 'one of two'}: no place is taken, and it is looked at every 250 ms at least`, async () => {
+      const line = fakeCluster(
+        3,
+        { ...LONG, retry: { minDelayMs: 2, maxDelayMs: 60_000 } },
+        { hasPushes: true },
+      );
+      for (const master of line.masters) master.set('r', 'a foreign client', 60_000);
+      const wait = line.redlock.acquire(names);
+      await line.time.advance(5_000);
+      for (const master of line.masters) master.forget();
+      await line.time.advance(252);
+      expect(line.masters.map((master) => master.value('r'))).to.deep.equal(
+        all(line, line.random.tokens.at(-1)),
+      );
+      expect(line.masters.flatMap(kindsSentTo)).to.not.include('queue');
+      await (await wait).release();
+    });
+
+  it('N=3: a foreign client holds one of two, it is not known which: each of them is queued for as before', async () => {
+    const line = fakeCluster(3, LONG, { hasPushes: true });
     for (const master of line.masters) master.set('r', 'a foreign client', 60_000);
-    const wait = line.redlock.acquire('r');
-    await line.time.advance(5_000);
-    for (const master of line.masters) master.forget();
-    await line.time.advance(252);
-    expect(line.masters.map((master) => master.value('r'))).to.deep.equal(
-      all(line, line.random.tokens.at(-1)),
-    );
-    expect(line.masters.flatMap(kindsSentTo)).to.not.include('queue');
+    await rejection(line.redlock.acquire(['q', 'r'], { waitMs: 0 }));
+    const holder = await line.other().redlock.acquire('q');
+    const wait = line.redlock.acquire('q');
+    await line.time.advance(50);
+    expect(line.masters.flatMap(kindsSentTo)).to.include('queue');
+    await holder.release();
     await (await wait).release();
   });
 

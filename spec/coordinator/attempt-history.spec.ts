@@ -79,6 +79,18 @@ describe('what attempts have learned', () => {
     await closed;
   });
 
+  it('N=3: a home master that has other data under the name refuses for nobody: all are asked next', async () => {
+    const bench = fakeCluster(3, EVERY_100_MS);
+    for (const master of bench.masters) master.set('r', 'another');
+    waiting(bench);
+    await bench.time.advance(100);
+    const home = bench.masters.find((master) => claims(master) === 2);
+    home?.setForeign('r');
+    await bench.time.advance(200);
+    expect(counts(bench)).to.deep.equal([2, 2, 4]);
+    await bench.redlock.close();
+  });
+
   it('N=3: of several times left, the shortest is when it is tried again', async () => {
     const bench = fakeCluster(3, { retry: { minDelayMs: 10, maxDelayMs: 60_000 } });
     bench.random.fractionValue = 0.999;

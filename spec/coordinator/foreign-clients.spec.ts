@@ -108,6 +108,39 @@ describe('a lock on which a token of another library was found', () => {
     await first.release();
   });
 
+  it('a later call does not pass one that has yet to ask for the first time, either', async () => {
+    const bench = await found();
+    take(bench);
+    const first = new AbortController();
+    const failed = rejection(bench.redlock.acquire('r', { signal: first.signal }));
+    await bench.time.advance(10);
+    const second = bench.redlock.acquire('r');
+    await settle();
+    first.abort();
+    await failed;
+    giveBack(bench);
+    forget(bench);
+    const third = bench.redlock.acquire('r');
+    await settle();
+    expect(kindsIn(bench)).to.deep.equal(new Set());
+    await bench.time.advance(300);
+    await (await second).release();
+    await bench.time.advance(300);
+    await (await third).release();
+  });
+
+  it('a pause in front of the first attempt is none: its error counts those that were made', async () => {
+    const bench = await found();
+    take(bench);
+    const early = rejection(bench.redlock.acquire('r', { waitMs: 1_000 }));
+    await bench.time.advance(10);
+    const late = rejection(bench.redlock.acquire('r', { waitMs: 100 }));
+    await bench.time.advance(100);
+    expect((await late).attempts).to.equal(1);
+    await bench.time.advance(1_000);
+    await early;
+  });
+
   it('a later call does not pass those that poll: it pauses as well', async () => {
     const bench = await found();
     take(bench);
