@@ -54,7 +54,7 @@ export class HeldLeases {
 
   /** Those that have been held for longest, as far as they are valid. @param most  how many to look at */
   oldest(most: number, nowMs: number): readonly OwnLease[] {
-    const leases = this.#leases.list().slice(0, most);
+    const leases = this.#leases.list().slice(-most).toReversed(); // the list begins with the latest
     for (const lease of leases) lease.checkValidity(nowMs);
     return leases.filter(({ status }) => status === 'held');
   }

@@ -1,9 +1,11 @@
 import { expect } from 'chai';
+import { HeldLeases } from '../../lib/lease/held-leases.js';
+import type { Lease as OwnLease } from '../../lib/lease/lease.js';
 import type { Lease } from '../../lib/lease/public.js';
 import type { CloseOptions } from '../../lib/input/lifecycle-options.js';
 import { DEFAULTS } from '../../lib/input/options.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
-import { settle } from '../support/fake-time.js';
+import { FakeTime, settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
 
 const SIZES = [1, 2, 3, 5];
@@ -295,6 +297,37 @@ describe('close, called again', () => {
     await closing(bench, { drainMs: 60_000 }).done;
     void closing(bench, { drainMs: 1_000 });
     expect(bench.time.pending).to.equal(0);
+  });
+});
+
+describe('leases that are held', () => {
+  function some(): HeldLeases {
+    const time = new FakeTime();
+    const leases = new HeldLeases(time, time);
+    for (const [token, status] of [
+      ['first', 'held'],
+      ['second', 'lost'],
+      ['third', 'held'],
+      ['fourth', 'held'],
+    ] as const)
+      leases.add({ token, status, checkValidity: () => undefined } as unknown as OwnLease); // all that is read of them
+    return leases;
+  }
+
+  it('the oldest of so many, as far as they are held', () => {
+    const tokens = (most: number): string[] =>
+      some()
+        .oldest(most, 0)
+        .map(({ token }) => token);
+    expect([tokens(3), tokens(9)]).to.deep.equal([
+      ['first', 'third'],
+      ['first', 'third', 'fourth'],
+    ]);
+  });
+
+  it('the one with a token, as far as it is held', () => {
+    const found = ['third', 'second', 'fifth'].map((token) => some().find(token)?.token);
+    expect(found).to.deep.equal(['third', undefined, undefined]);
   });
 });
 

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { BEHIND_CLAIM_MS, RECORD_LIFE_MS, REFRESH_MS } from '../../lib/lease/record-writer.js';
-import { readRecord } from '../../lib/lease/instance-record.js';
+import { MOST_LEASES, readRecord } from '../../lib/lease/instance-record.js';
 import { waitPercentile } from '../../lib/telemetry/wait-times.js';
 import { clientKey, counterKey, noteKey } from '../../lib/protocol/keys.js';
 import { type Command, fingerprint } from '../../lib/redis/transport.js';
@@ -76,6 +76,17 @@ describe('names: inspect', () => {
       since: Math.floor((lease.fence ?? 0) / 1_000),
       heldMs: 300_000,
     });
+  });
+
+  it('the same for the oldest of more leases than a record has', async () => {
+    const one = bench();
+    const { redlock } = one.other('asker');
+    const leases = [];
+    for (let i = 0; i <= MOST_LEASES; i++) leases.push(await one.redlock.acquire(`r${i}`, { renew: true }));
+    await one.time.advance(300_000);
+    const [first, last] = [await redlock.inspect('r0'), await redlock.inspect(`r${MOST_LEASES}`)];
+    expect(first.heldBy?.since).to.equal(Math.floor((leases[0]?.fence ?? 0) / 1_000));
+    expect(last.heldBy).to.include({ label: LABEL }).and.not.have.property('since');
   });
 
   it('shared locks: readers, a writer, and holders of permits, each with its note', async () => {

@@ -120,6 +120,7 @@ const OWN_JUDGES: Readonly<Record<string, readonly string[]>> = {
   'lib/protocol/pushes.ts': ['protocol', 'queue'],
   'lib/protocol/batch-call.ts': ['protocol', 'node', 'quorum'],
   'lib/protocol/lone-requests.ts': ['protocol', 'election', 'jobs'],
+  'lib/lease/held-leases.ts': ['lease', 'lease/deadlock', 'rules', 'quorum'],
   'lib/lease/notes.ts': ['lease', 'election', 'jobs'],
   'lib/election/lead.ts': ['election', 'telemetry'],
 };

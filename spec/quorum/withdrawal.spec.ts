@@ -239,3 +239,71 @@ describe('withdrawal: time is up', () => {
     expect(failed).to.deep.equal(['m1']);
   });
 });
+
+describe('withdrawal: when it is written', () => {
+  /** How often the caller learned that it is, which it does once. */
+  function watched(): Bench & { readonly calls: () => number } {
+    let calls = 0;
+    const scene = bench({ onWritten: () => calls++ });
+    return { ...scene, calls: () => calls };
+  }
+
+  /** Nothing more is written to the first master. */
+  async function withoutRoom(): Promise<ReturnType<typeof watched>> {
+    const scene = watched();
+    const { masters, nodes } = scene;
+    masters[0].manner = 'freeze';
+    for (let i = 0; i < WINDOW; i++) nodes[0].send({ request: inspection('other'), sink: IGNORED_ANSWER });
+    await settle();
+    send(scene);
+    await settle();
+    expect(scene.calls()).to.equal(0);
+    return scene;
+  }
+
+  it('to all, before any of them answers; once, also when time is up later', async () => {
+    const scene = watched();
+    for (const master of scene.masters) master.manner = 'freeze';
+    send(scene);
+    await settle();
+    expect([scene.calls(), scene.isSettled]).to.deep.equal([1, false]);
+    scene.withdrawal.end();
+    expect(scene.calls()).to.equal(1);
+  });
+
+  it('at once if no master is connected', () => {
+    const scene = watched();
+    for (const master of scene.masters) master.become('opening');
+    send(scene);
+    expect(scene.calls()).to.equal(1);
+  });
+
+  it('a master without room is waited for, until it is written to, or lost, or time is up', async () => {
+    for (const end of ['thaw', 'cut', 'time'] as const) {
+      const { calls, masters, withdrawal } = await withoutRoom();
+      if (end === 'time') withdrawal.end();
+      else masters[0][end]();
+      await settle();
+      expect(calls(), end).to.equal(1);
+    }
+  });
+});
+
+describe('withdrawal: more waiters are gone than one call drops', () => {
+  it('it is sent there again until the lock is handed over; its caller does not wait for that', async () => {
+    const scene = bench();
+    const { masters, nodes } = scene;
+    const UNFINISHED = [1, -2, 2];
+    masters[0].replies.push(UNFINISHED, UNFINISHED);
+    send(scene);
+    await settle();
+    expect(scene.isSettled).to.equal(true);
+    expect(masters.map((master) => kindsSentTo(master).length)).to.deep.equal([3, 1, 1]);
+    expect(nodes.map((node) => scene.withdrawal.outcomes[node.index])).to.deep.equal([
+      GRANTED,
+      GRANTED,
+      GRANTED,
+    ]);
+    expect(masters[0].size).to.equal(0);
+  });
+});
