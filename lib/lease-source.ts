@@ -36,9 +36,6 @@ interface Extras extends AcquireExtras {
   readonly adopted?: Adopted;
 }
 
-/** How many leases are looked at to find one that is held. */
-const SOME = 32;
-
 const NO_EXTRAS: Extras = Object.freeze({});
 
 export class LeaseSource implements Coordination {
@@ -79,7 +76,7 @@ export class LeaseSource implements Coordination {
     });
     this.#keys = keys;
     this.#hasCluster = coordinator.nodes.some(({ isCluster }) => isCluster);
-    const isHolding = (): boolean => this.held.oldest(SOME, this.clock.earliest()).length > 0;
+    const isHolding = (): boolean => this.held.isAnyHeld(this.clock.earliest());
     coordinator.notify((push) => this.held.find(push.token)?.oust(push), isHolding);
     if (process === undefined) return;
     const isBusy = (): boolean => this.held.size + this.#calls.size > 0;

@@ -59,6 +59,14 @@ export class HeldLeases {
     return leases.filter(({ status }) => status === 'held');
   }
 
+  /** Whether any is held. Those that have run out are found on the way, so the next look has less to do. */
+  isAnyHeld(nowMs: number): boolean {
+    return this.#leases.list().some((lease) => {
+      lease.checkValidity(nowMs);
+      return lease.status === 'held';
+    });
+  }
+
   add(lease: OwnLease): void {
     this.#leases.add(lease);
     this.#sweep();

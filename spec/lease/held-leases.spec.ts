@@ -325,6 +325,19 @@ describe('leases that are held', () => {
     ]);
   });
 
+  it('whether there is any: however many have run out, of the latest or of the oldest', () => {
+    const time = new FakeTime();
+    const leases = new HeldLeases(time, time);
+    expect(leases.isAnyHeld(0)).to.equal(false);
+    const add = (status: string): void =>
+      leases.add({ status, checkValidity: () => undefined } as unknown as OwnLease); // all that is read of them
+    for (let i = 0; i < 40; i++) add('lost');
+    expect(leases.isAnyHeld(0)).to.equal(false);
+    add('held');
+    for (let i = 0; i < 40; i++) add('lost');
+    expect(leases.isAnyHeld(0)).to.equal(true);
+  });
+
   it('the one with a token, as far as it is held', () => {
     const found = ['third', 'second', 'fifth'].map((token) => some().find(token)?.token);
     expect(found).to.deep.equal(['third', undefined, undefined]);
