@@ -338,6 +338,23 @@ describe('leases that are held', () => {
     expect(leases.isAnyHeld(0)).to.equal(true);
   });
 
+  it('one whose time is over is not held, though nobody has looked at it', () => {
+    const time = new FakeTime();
+    const leases = new HeldLeases(time, time);
+    const lease = {
+      status: 'held',
+      checkValidity(nowMs: number): void {
+        if (nowMs >= 5) this.status = 'lost';
+      },
+    };
+    leases.add(lease as unknown as OwnLease); // all that is read of it
+    expect([leases.isAnyHeld(4), leases.oldest(1, 4).length]).to.deep.equal([true, 1]);
+    for (const ask of [() => leases.isAnyHeld(5), () => leases.oldest(1, 5).length > 0]) {
+      lease.status = 'held';
+      expect(ask()).to.equal(false);
+    }
+  });
+
   it('the one with a token, as far as it is held', () => {
     const found = ['third', 'second', 'fifth'].map((token) => some().find(token)?.token);
     expect(found).to.deep.equal(['third', undefined, undefined]);
