@@ -147,15 +147,16 @@ function shown(
   };
 }
 
-/** Readers and holders of permits have no fencing token: the last one is a writer's. */
+/** Of readers and holders of permits, the last fencing token is a writer's. */
 function grantOf(
   { holder, role }: HolderRead,
   fence: number | undefined,
   { grants }: Published,
 ): number | undefined {
-  const sinceMs = grants.get(holder)?.sinceMs;
-  if (sinceMs !== undefined || role === 'reader' || role === 'permits') return sinceMs;
-  return fence === undefined ? undefined : Math.round(fence / 1_000);
+  const own = grants.get(holder);
+  const counted = role === 'holder' || role === 'writer' ? fence : undefined;
+  const token = own?.fence ?? counted;
+  return own?.sinceMs ?? (token === undefined ? undefined : Math.round(token / 1_000));
 }
 
 function voteOf(

@@ -1,8 +1,8 @@
 /**
- * The record of an instance, by which others name the holder of a lock: host, process, label, and when its oldest
- * leases were granted, whose counters may be gone; calls that have waited for long while they held something; and what it has done so
- * far. One JSON text per instance and master. Other programs may write there, too: an odd value is left out, and a text that is
- * shown has passed the checks of an option.
+ * The record of an instance, by which others name the holder of a lock: host, process, label, and when its oldest leases were
+ * granted, whose counters may be gone; calls that have waited for long while they held something; and what it has done so far.
+ * One JSON text per instance and master. Other programs may write there, too: an odd value is left out, and a text that is shown
+ * has passed the checks of an option.
  */
 import { isCount } from '../input/given.js';
 import { isLabel } from '../input/texts.js';

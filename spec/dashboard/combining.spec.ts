@@ -80,6 +80,12 @@ describe('a lock by what its masters say: N=3', () => {
     }
   });
 
+  it('since, of a writer that reads now: by the token that it has published', () => {
+    const fence = NOW_MS * 1_000 - 9_000_000;
+    const read = lockRead({ kind: 'read-write', holders: [holderRead('h', { role: 'reader' })] });
+    expect(of([read, read, read], undefined, new Map([['h', { fence }]]))?.since).to.equal(NOW_MS - 9_000);
+  });
+
   it('since, of a holder without fencing: as it has published it, whatever the counter is', () => {
     const read = lockRead({ holders: [holderRead('h')], fence: NOW_MS * 1_000 - 9_000_000 });
     expect(of([read, read, read], undefined, new Map([['h', { sinceMs: NOW_MS - 1_000 }]]))?.since).to.equal(
