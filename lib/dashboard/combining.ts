@@ -147,7 +147,7 @@ function shown(
   };
 }
 
-/** Of readers and holders of permits, the last fencing token is a writer's. */
+/** The last fencing token is a writer's: it does not show since when readers and holders of permits have the lock. */
 function grantOf(
   { holder, role }: HolderRead,
   fence: number | undefined,
