@@ -120,10 +120,12 @@ async function started(
     });
   if (claim !== undefined)
     coordination.acquire = async (_names, _kind, _call, signal, extras) => {
-      const ended = new Promise((_resolve, reject) =>
-        signal?.addEventListener('abort', () => reject(new RedlockError('ABORTED', 'it was ended'))),
-      );
-      const brought = await Promise.race([claim(++claims, one), ended]);
+      const over = new AbortController();
+      const ended = new Promise((_resolve, reject) => {
+        const end = (): void => reject(new RedlockError('ABORTED', 'it was ended'));
+        signal?.addEventListener('abort', end, { signal: over.signal });
+      });
+      const brought = await Promise.race([claim(++claims, one), ended]).finally(() => over.abort());
       if (brought === 'outage')
         extras?.observer?.refused(
           1,
