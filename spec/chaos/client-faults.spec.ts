@@ -16,7 +16,7 @@ import { tokenIn } from '../../lib/runtime/random.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { locksOn } from '../support/commands.js';
 import { needs, partOf } from '../support/parts.js';
-import { PATIENT } from '../support/patience.js';
+import { EVERY_MASTER, PATIENT } from '../support/patience.js';
 import { byHand, eventually } from '../support/real.js';
 import type { Usage } from './client/faults.js';
 
@@ -69,7 +69,7 @@ for (const nodes of [1, 3]) {
       masters = await startMasters(nodes, { backend: 'process' });
       hands = masters.list.map(({ port }) => byHand(port));
       redlock = Redlock.connect(masters.urls, PATIENT);
-      await redlock.ready();
+      await redlock.ready(EVERY_MASTER);
     });
     afterEach(async () => {
       for (const client of clients) client.process.kill('SIGKILL');

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import sinon from 'sinon';
 import { Redlock } from '../../lib/index.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
-import { PATIENT } from '../support/patience.js';
+import { EVERY_MASTER, PATIENT } from '../support/patience.js';
 import { eventually } from '../support/real.js';
 
 const HOUR_MS = 3_600_000;
@@ -16,7 +16,7 @@ for (const nodes of [1, 3]) {
       beforeEach(async () => {
         masters = await startMasters(nodes);
         redlock = Redlock.connect(masters.urls, PATIENT);
-        await redlock.ready();
+        await redlock.ready(EVERY_MASTER);
       });
       afterEach(async () => {
         sinon.restore();

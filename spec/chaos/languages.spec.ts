@@ -1,7 +1,7 @@
 /**
  * Programs in other languages and quorate take one plain lock by turns, while masters are killed, frozen and cut off: exclusion
- * is counted. Whoever polls fastest would come most often, and the slowest hardly ever: pauses between turns let everyone come.
- * It ends when everyone has had its turns, and no time decides that.
+ * is counted. Whoever polls fastest would come most often, and the slowest hardly ever: pauses between turns let everyone come,
+ * longer ones of those that have had their turn. It ends when everyone has had its turns, and no time decides that.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -19,6 +19,8 @@ const HOLD_MS = 30;
 const QUORATE_HOLD_MS = 3;
 /** Between two turns of one. */
 const PAUSE_MS = { least: 100, most: 500 };
+/** How much longer the pause is of one that others of its round wait behind. */
+const ROOM = 5;
 
 interface Fault {
   /**
@@ -42,6 +44,8 @@ class Contest {
   readonly #programs: readonly LanguageProgram[];
   readonly #quorates: ReadonlyMap<string, Redlock>;
   #isOver = false;
+  /** Those that have had no turn in this round. */
+  #late = (): readonly string[] => [];
 
   constructor({ list, urls }: ChaosMasters, languages: readonly Language[]) {
     const ports = list.map(({ port }) => port);
@@ -67,10 +71,11 @@ class Contest {
   /** Everyone has had another turn. */
   async round(): Promise<void> {
     const before = grantsOf(this.holdings);
-    await eventually(() => {
+    this.#late = () => {
       const now = grantsOf(this.holdings);
-      return this.#isOver || this.#names.every((who) => (now.get(who) ?? 0) > (before.get(who) ?? 0));
-    });
+      return this.#names.filter((who) => (now.get(who) ?? 0) === (before.get(who) ?? 0));
+    };
+    await eventually(() => this.#isOver || this.#late().length === 0);
   }
 
   /** An instance has noticed that no quorum answers. */
@@ -99,7 +104,10 @@ class Contest {
     while (!this.#isOver) {
       const holding = await turn();
       if (holding !== undefined) this.holdings.push(holding);
-      await pause(PAUSE_MS.least + Math.random() * (PAUSE_MS.most - PAUSE_MS.least));
+      const late = this.#late();
+      const leavesRoom = holding !== undefined && late.length > 0 && !late.includes(holding.who);
+      const ms = PAUSE_MS.least + Math.random() * (PAUSE_MS.most - PAUSE_MS.least);
+      await pause(leavesRoom ? ROOM * ms : ms);
     }
   }
 }

@@ -10,7 +10,7 @@ import type { RedlockError } from '../../lib/runtime/errors.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { freePort, isFree } from '../../scripts/masters/wait.js';
 import { needs } from '../support/parts.js';
-import { PATIENT } from '../support/patience.js';
+import { EVERY_MASTER, PATIENT } from '../support/patience.js';
 import { byHand, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { isAlive, program, quorate, Running } from './support/program.js';
@@ -44,7 +44,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
     program();
     masters = await startMasters(NODES, { backend: 'process', persist: true });
     redlock = Redlock.connect(masters.urls, { ...PATIENT, localTurns: 0 }); // what was flushed is free for it
-    await redlock.ready();
+    await redlock.ready(EVERY_MASTER);
     hands = masters.list.map(({ port }) => byHand(port));
     env = { QUORATE_NODES: masters.urls.join(',') };
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
-import { PATIENT } from '../support/patience.js';
+import { EVERY_MASTER, PATIENT } from '../support/patience.js';
 import { eventually } from '../support/real.js';
 import { isAlive, program, quorate, Running } from './support/program.js';
 import { further, wide } from '../support/breadth.js';
@@ -26,7 +26,7 @@ describe(`the command: elections and schedules, N=${NODES}, real masters`, funct
     program();
     masters = await startMasters(NODES, { backend: 'process' });
     redlock = Redlock.connect(masters.urls, PATIENT);
-    await redlock.ready();
+    await redlock.ready(EVERY_MASTER);
     env = { QUORATE_NODES: masters.urls.join(',') };
   });
   after(async () => {

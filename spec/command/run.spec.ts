@@ -8,7 +8,7 @@ import { type Bounds, type Order, type Report, WATCHDOG } from '../../lib/comman
 import { Redlock } from '../../lib/redlock.js';
 import { machineNowMs } from '../../lib/runtime/clock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
-import { PATIENT } from '../support/patience.js';
+import { EVERY_MASTER, PATIENT } from '../support/patience.js';
 import { eventually } from '../support/real.js';
 import { needs } from '../support/parts.js';
 import { Distance } from '../real/support/distance.js';
@@ -33,7 +33,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     program();
     masters = await startMasters(NODES, { backend: 'process' });
     redlock = Redlock.connect(masters.urls, PATIENT);
-    await redlock.ready();
+    await redlock.ready(EVERY_MASTER);
     env = { QUORATE_NODES: masters.urls.join(',') };
     folder = mkdtempSync(join(tmpdir(), 'quorate-run-'));
   });

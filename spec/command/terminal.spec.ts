@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { needs } from '../support/parts.js';
+import { EVERY_MASTER } from '../support/patience.js';
 import { eventually } from '../support/real.js';
 import { program, Running } from './support/program.js';
 
@@ -20,7 +21,7 @@ describe(`quorate run on a terminal: N=${NODES}, real masters`, () => {
     program();
     masters = await startMasters(NODES, { backend: 'process' });
     redlock = Redlock.connect(masters.urls, { label: 'api-3' });
-    await redlock.ready();
+    await redlock.ready(EVERY_MASTER);
     env = { QUORATE_NODES: masters.urls.join(',') };
   });
   after(async () => {

@@ -308,10 +308,12 @@ export const FAULTS: readonly Fault[] = [
     here: 'it waits in a queue, and keeps the last attempts',
     async check(bench) {
       const { redlock } = await bench.open({ retryCount: 100_000, retryDelay: 1, retryJitter: 0 }, {}, 1);
-      await takenBy(bench.hands[0], 'r');
+      const [hand] = bench.hands;
+      await takenBy(hand, 'r');
       const acquired = redlock.acquire(['r'], LONG_MS);
-      await sleep(1_000);
-      await bench.hands[0]?.del('r');
+      // who asks and asks makes so many calls in a second, on a busy machine later
+      for (let i = 0; i < 30 && hand !== undefined && (await callsAt(hand)) < 300; i++) await sleep(100);
+      await hand?.del('r');
       expect((await acquired).attempts).to.have.lengthOf.at.most(100);
     },
   },

@@ -5,6 +5,7 @@ import type { Lease } from '../../lib/lease/public.js';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { locksOn } from '../support/commands.js';
+import { EVERY_MASTER } from '../support/patience.js';
 import { byHand, eventually } from '../support/real.js';
 import { queueKey } from '../../lib/protocol/keys.js';
 import { isUsual } from '../support/breadth.js';
@@ -25,7 +26,7 @@ for (const nodes of isUsual ? [3] : [1, 5]) {
       masters = await startMasters(nodes);
       clients = masters.list.map(({ port }) => byHand(port));
       redlock = new Redlock(clients, { ttlMs: 600_000, waitMs: 250_000 });
-      await redlock.ready();
+      await redlock.ready(EVERY_MASTER);
     });
     after(async () => {
       for (const client of clients) client.disconnect();

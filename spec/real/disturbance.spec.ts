@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
-import { PATIENT } from '../support/patience.js';
+import { EVERY_MASTER, PATIENT } from '../support/patience.js';
 import { type AnyClient, byHand, eventually, isReady, Program } from '../support/real.js';
 import { wide } from '../support/breadth.js';
 import { EVERY_KIND } from '../support/unordered.js';
@@ -27,7 +27,7 @@ for (const { kind, nodes } of wide(CASES, CASES.slice(0, 1))) {
       hands = masters.list.map(({ port }) => byHand(port));
       clients = masters.list.map(({ port }) => kind.open(port));
       redlock = new Redlock(clients, PATIENT);
-      await redlock.ready();
+      await redlock.ready(EVERY_MASTER);
     });
     afterEach(async () => {
       await redlock.close({ releaseHeld: true });

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { hear, type Heard } from '../support/heard.js';
-import { PATIENT } from '../support/patience.js';
+import { EVERY_MASTER, PATIENT } from '../support/patience.js';
 import { eventually } from '../support/real.js';
 
 describe('events: real masters, N=3', () => {
@@ -17,8 +17,7 @@ describe('events: real masters, N=3', () => {
   beforeEach(async () => {
     masters = await startMasters(3);
     redlock = Redlock.connect(masters.urls, { waitMs: PATIENT.waitMs });
-    await redlock.ready();
-    await eventually(() => redlock.stats().nodes.every(({ state }) => state === 'ready'));
+    await redlock.ready(EVERY_MASTER);
     heard = hear(redlock);
   });
   afterEach(async () => {

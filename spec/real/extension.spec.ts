@@ -2,10 +2,9 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
-import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
-import { PATIENT } from '../support/patience.js';
-import { byHand, eventually } from '../support/real.js';
+import { EVERY_MASTER, PATIENT } from '../support/patience.js';
+import { byHand, eventually, loadScripts } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 
 const COUNTER = 'quorate:fence:{r}';
@@ -20,10 +19,9 @@ for (const nodes of [1, 3, 5]) {
     beforeEach(async () => {
       masters = await startMasters(nodes);
       hands = masters.list.map(({ port }) => byHand(port));
-      // a claim leaves a vote on each: otherwise one that is slow to say that it does not know it may miss the first ones
-      for (const hand of hands) for (const { source } of SCRIPTS) await hand.script('LOAD', source);
+      await loadScripts(hands);
       redlock = Redlock.connect(masters.urls, PATIENT);
-      await redlock.inspect('r'); // once all are connected, not a quorum of them
+      await redlock.ready(EVERY_MASTER);
     });
     afterEach(async () => {
       for (const master of masters.list) await master.thaw().catch(() => undefined);

@@ -5,7 +5,7 @@ import type { Lease } from '../../lib/lease/public.js';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { locksOn } from '../support/commands.js';
-import { PATIENT } from '../support/patience.js';
+import { EVERY_MASTER, PATIENT } from '../support/patience.js';
 import { byHand, eventually, Program } from '../support/real.js';
 import { wide } from '../support/breadth.js';
 
@@ -23,7 +23,7 @@ for (const nodes of wide([1, 3], [3])) {
       masters = await startMasters(nodes);
       hands = masters.list.map(({ port }) => byHand(port));
       redlock = Redlock.connect(masters.urls, { waitMs: PATIENT.waitMs });
-      await redlock.ready();
+      await redlock.ready(EVERY_MASTER);
     });
     afterEach(async () => {
       for (const program of programs) program.kill();

@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { tokenIn } from '../../lib/runtime/random.js';
-import { PATIENT } from '../support/patience.js';
-import { byHand, eventually, Program } from '../support/real.js';
+import { EVERY_MASTER, PATIENT } from '../support/patience.js';
+import { byHand, eventually, loadScripts, Program } from '../support/real.js';
 import { wide } from '../support/breadth.js';
 
 /**
@@ -21,7 +21,7 @@ for (const nodes of wide([1, 3], [3])) {
       masters = await startMasters(nodes);
       hands = masters.list.map(({ port }) => byHand(port));
       redlock = Redlock.connect(masters.urls, PATIENT);
-      await redlock.ready();
+      await redlock.ready(EVERY_MASTER);
     });
     afterEach(async () => {
       for (const program of programs) program.kill();
@@ -101,6 +101,7 @@ for (const nodes of wide([1, 3], [3])) {
     for (const { client, count } of leaving) {
       it(`process.exit() right after a release of ${count} by ${client} that was not awaited: nothing is left`, async () => {
         const names = Array.from({ length: count }, (_, i) => `left:${i}`);
+        await loadScripts(hands);
         const program = new Program('leave', masters.urls.join(), client, ...names);
         programs.push(program);
         const held = (): Promise<number[]> => Promise.all(hands.map((hand) => hand.exists(...names)));

@@ -6,7 +6,7 @@ import { Redlock } from '../../lib/redlock.js';
 import type { RedlockError } from '../../lib/runtime/errors.js';
 import { wide } from '../support/breadth.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
-import { PATIENT } from '../support/patience.js';
+import { EVERY_MASTER, PATIENT } from '../support/patience.js';
 import { eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 
@@ -19,7 +19,7 @@ for (const nodes of wide([1, 3, 5], [3])) {
       masters = await startMasters(nodes, { backend: 'process' });
       holders = Redlock.connect(masters.urls, { ...PATIENT, localTurns: 0 });
       thieves = Redlock.connect(masters.urls, { ...PATIENT, label: 'thief' });
-      await Promise.all([holders.ready(), thieves.ready()]);
+      await Promise.all([holders.ready(EVERY_MASTER), thieves.ready(EVERY_MASTER)]);
     });
     after(async () => {
       await Promise.all([holders, thieves].map((one) => one.close({ releaseHeld: true })));

@@ -4,7 +4,7 @@ import { DEFAULTS, type RedlockOptions } from '../../lib/input/options.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { fingerprint } from '../../lib/redis/transport.js';
 import { driftMs } from '../../lib/protocol/validity.js';
-import { PATIENT } from './patience.js';
+import { EVERY_MASTER, PATIENT } from './patience.js';
 import { rejection } from './rejection.js';
 
 /** One master, as somebody with a command line sees it. */
@@ -80,7 +80,7 @@ async function free(context: Context, ...keys: readonly string[]): Promise<void>
 /** Another instance, patient and connected: what a spec is about does not depend on how long anything takes. */
 async function opened(backend: Backend, options?: RedlockOptions): Promise<Redlock> {
   const redlock = backend.open({ ...PATIENT, ...options });
-  await backend.settled(redlock.ready());
+  await backend.settled(redlock.ready(EVERY_MASTER));
   return redlock;
 }
 

@@ -4,6 +4,9 @@
  */
 export const PATIENT = { ttlMs: 600_000, waitMs: 150_000, nodeTimeoutMs: 60_000 } as const;
 
+/** For `ready()` where all masters are there: otherwise it resolves at a quorum of them. */
+export const EVERY_MASTER = { allWithinMs: Infinity } as const;
+
 /** An extension to more than a lease has. */
 export const LONGER_MS = 650_000;
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { type ClientName, Redlock } from '../../lib/index.js';
-import { PATIENT } from './patience.js';
+import { EVERY_MASTER, PATIENT } from './patience.js';
 import { EVERY_KIND } from './unordered.js';
 
 const [name = '', urlList = '', ...args] = process.argv.slice(2);
@@ -151,7 +151,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
       ...PATIENT, // a master that is taken for silent is not waited for
       client: client as ClientName,
     });
-    await redlock.ready();
+    await redlock.ready(EVERY_MASTER);
     const leases = await Promise.all(names.map((name) => redlock.acquire(name)));
     await once(process.stdin, 'data'); // by now every master has given its vote
     await Promise.all(leases.map((lease) => lease.release({ await: false })));

@@ -8,6 +8,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Cluster, Redis } from 'ioredis';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5';
+import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { createClient, createCluster } from 'redis';
 import { createClient as createClient5, createCluster as createCluster5 } from 'redis5';
@@ -86,6 +87,14 @@ export function isReady(client: AnyClient): boolean {
 /** A client for what a spec does by hand. */
 export function byHand(port: number, options: Record<string, unknown> = {}): Redis {
   return new Redis(port, HOST, options).on('error', ignore);
+}
+
+/**
+ * Loads all scripts. Then a claim leaves a vote on each master: without, one that is late to answer that it does not know
+ * the script gets none, since the claim has its quorum by then.
+ */
+export async function loadScripts(hands: readonly Redis[]): Promise<void> {
+  for (const hand of hands) for (const { source } of SCRIPTS) await hand.script('LOAD', source);
 }
 
 /** How many slots a Redis Cluster has. */

@@ -3,9 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { counterKey } from '../../../lib/protocol/keys.js';
 import { Redlock } from '../../../lib/redlock.js';
-import { SCRIPTS } from '../../../lib/protocol/lua/scripts.js';
-import { type AnyClient, byHand, type ClientKind, isReady } from '../../support/real.js';
-import { PATIENT } from '../../support/patience.js';
+import { type AnyClient, byHand, type ClientKind, isReady, loadScripts } from '../../support/real.js';
+import { EVERY_MASTER, PATIENT } from '../../support/patience.js';
 import type { Fault } from './cases.js';
 import { type Kind, kindsOf } from './commands.js';
 import { type ChaosBackend, type ChaosMaster, type ChaosMasters, startChaosMasters } from './masters.js';
@@ -81,8 +80,8 @@ export class Stage {
 
   static async start(nodes: number, backend: ChaosBackend): Promise<Stage> {
     const stage = new Stage(await startChaosMasters(nodes, { persist: true, backend }));
-    await Promise.all(stage.hands.map((hand) => loadScripts(hand)));
-    await stage.observer.ready();
+    await Promise.all(stage.hands.map(prepare));
+    await stage.observer.ready(EVERY_MASTER);
     return stage;
   }
 
@@ -144,7 +143,7 @@ export class Stage {
       if (trap.options.action === 'kill') {
         await master.restart('kept');
         const hand = this.hands[this.masters.list.indexOf(master)];
-        if (hand !== undefined) await loadScripts(hand);
+        if (hand !== undefined) await prepare(hand);
       }
       if (trap.options.action === 'freeze') await master.thaw();
     }
@@ -177,8 +176,8 @@ async function aheadOfClock(hand: Redis): Promise<number> {
   return Number(seconds) * 1_000_000 + Number(us) + AHEAD_MS * 1_000;
 }
 
-/** Loads scripts, so that the first command of each kind is the one that runs. */
-async function loadScripts(hand: Redis): Promise<void> {
+/** The master has all scripts, so that the first command of each kind is the one that runs. */
+async function prepare(hand: Redis): Promise<void> {
   await eventually('a look at each master', () => hand.status === 'ready');
-  for (const { source } of SCRIPTS) await hand.script('LOAD', source);
+  await loadScripts([hand]);
 }

@@ -12,7 +12,7 @@ import { type Masters, startMasters } from '../../../scripts/masters.js';
 import { HOST } from '../../../scripts/masters/wait.js';
 import { rightsOf, USER } from '../../support/documented-rights.js';
 import { PATIENT } from '../../support/patience.js';
-import { type AnyClient, byHand, connected, eventually } from '../../support/real.js';
+import { type AnyClient, byHand, connected, eventually, loadScripts } from '../../support/real.js';
 import { rejection } from '../../support/rejection.js';
 import { type Certificate, certify, certifyBy, shown } from '../support/certificates.js';
 import { expectPromises, untilAllAnswer } from '../support/promises.js';
@@ -180,6 +180,7 @@ describe('set-ups: how clients get in', function () {
         TERMS,
       );
       opened.push({ redlock, clients: [] });
+      await loadScripts(ports.map((port) => handOf(port)));
       await untilAllAnswer(redlock);
       const lease = await redlock.acquire('r');
       for (const port of ports) {

@@ -2,10 +2,9 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import type { RedlockOptions } from '../../../lib/input/options.js';
-import { SCRIPTS } from '../../../lib/protocol/lua/scripts.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Master, type Masters, startMasters } from '../../../scripts/masters.js';
-import { byHand, type ClientKind, eventually, type AnyClient } from '../real.js';
+import { byHand, type ClientKind, eventually, type AnyClient, loadScripts } from '../real.js';
 import { type Event, GUARDED, type GuardedMaster, type Persistence, Stand } from './stand.js';
 
 /** A server, and a connection to it for what a spec does by hand. */
@@ -76,8 +75,7 @@ export class ServerStand extends Stand {
     const { persistence, args = ['--enable-debug-command', 'yes'] } = terms;
     const servers = await startMasters(nodes, { backend: 'process', persist: persistence === 'AOF', args });
     const pairs = servers.list.map((master) => ({ master, hand: byHand(master.port) }));
-    // otherwise one that is slow to say that it does not know the claim may miss the first ones
-    for (const { hand } of pairs) for (const { source } of SCRIPTS) await hand.script('LOAD', source);
+    await loadScripts(pairs.map(({ hand }) => hand));
     return new ServerStand(servers, pairs, terms);
   }
 
