@@ -1,6 +1,9 @@
 /** `quorate status`, `unlock`, `doctor`, `up` and `bench` as processes, on real masters. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { counterKey } from '../../lib/protocol/keys.js';
@@ -39,6 +42,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
   let masters: Masters;
   let redlock: Redlock;
   let hands: readonly Redis[];
+  let folder: string;
   let env: Readonly<Record<string, string>>;
   before(async () => {
     program();
@@ -46,12 +50,17 @@ describe(`the command: N=${NODES}, real masters`, function () {
     redlock = Redlock.connect(masters.urls, { ...PATIENT, localTurns: 0 }); // what was flushed is free for it
     await redlock.ready(EVERY_MASTER);
     hands = masters.list.map(({ port }) => byHand(port));
-    env = { QUORATE_NODES: masters.urls.join(',') };
+    folder = mkdtempSync(join(tmpdir(), 'quorate-commands-'));
+    const file = join(folder, 'settings.json');
+    const { nodeTimeoutMs } = PATIENT; // on a busy machine no master is taken for silent
+    writeFileSync(file, JSON.stringify({ nodes: masters.urls, options: { nodeTimeoutMs } }));
+    env = { QUORATE_CONFIG: file };
   });
   after(async () => {
     for (const hand of hands) hand.disconnect();
     await redlock.close({ releaseHeld: true, drainMs: 0 });
     await masters.stop();
+    rmSync(folder, { recursive: true });
   });
   afterEach(async () => {
     for (const hand of hands) await hand.flushall();

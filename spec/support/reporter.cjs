@@ -13,6 +13,8 @@ module.exports = class Reporter extends reporters.Spec {
     super(runner, options);
     this.skipped = [];
     runner.on('pending', ({ title }) => this.skipped.push(title));
+    // at once: a run that is ended has no list of them
+    runner.on('fail', (_spec, error) => reporters.Base.consoleLog(`      ${error.message}`));
   }
 
   epilogue() {
