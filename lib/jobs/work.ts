@@ -105,8 +105,8 @@ export class Work<T> {
     const [coordination, notes, isStopping] = [this.#coordination, this.#notes, this.#isStopping];
     const record = new RecordUnderLease(coordination, lease, notes, call, lifeOf, isStopping);
     const { fence, ...read } = await record.read(this.time);
-    const isUnbegun = fence === this.#unbegun?.fence;
-    const found = isUnbegun ? this.#unbegun?.before : read.record;
+    const unbegun = fence === this.#unbegun?.fence ? this.#unbegun : undefined;
+    const found = unbegun === undefined ? read.record : unbegun.before;
     const latest = laterOf(this.#last, found);
     this.#last = latest;
     const other = latest?.schedule;
@@ -168,7 +168,7 @@ export class Work<T> {
   /** If it throws, the run was not begun. */
   async #runTick(tick: number, hasMore: boolean, held: Held): Promise<Ended> {
     const { known, lease } = held;
-    const fence = lease.fence ?? 0;
+    const { fence = 0 } = lease;
     const notBefore = nextNotBeforeMs(known, this.#task.policy.atLeastForMs);
     this.#unbegun = { fence, before: known.record };
     const noted = await this.#write(held, { tick, state: 'started', notBefore });
@@ -185,23 +185,22 @@ export class Work<T> {
     const scheduledAt = dateAt(tick);
     this.#events.tell('started', { scheduledAt, fence });
     const beganAtMs = clock.now();
-    let failure: { readonly error: unknown } | undefined;
-    let value: { readonly is: T } | undefined;
+    let end: { readonly value: T } | { readonly error: unknown };
     try {
-      value = { is: await this.#during(held, noted, scheduledAt) };
+      end = { value: await this.#during(held, noted, scheduledAt) };
     } catch (error) {
-      failure = { error };
+      end = { error };
     }
     const over = this.#overAfter(tick, hasMore);
     try {
       await this.#write(held, { tick: over.at(-1) ?? tick, state: 'done', notBefore });
       for (const late of over) this.#events.tell('skipped', { scheduledAt: dateAt(late), reason: 'overlap' });
     } catch (error) {
-      failure ??= { error };
+      if ('value' in end) end = { error };
     }
     const tookMs = Math.round(clock.now() - beganAtMs);
-    if (failure !== undefined) this.#events.tell('failed', { scheduledAt, fence, ...failure });
-    else if (value !== undefined) this.#events.tell('done', { scheduledAt, fence, value: value.is, tookMs });
+    if ('error' in end) this.#events.tell('failed', { scheduledAt, fence, ...end });
+    else this.#events.tell('done', { scheduledAt, fence, tookMs, ...end });
     return { hasMore, overMs: over.at(-1) ?? tick };
   }
 

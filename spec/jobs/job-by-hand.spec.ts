@@ -381,13 +381,15 @@ describe('job: what it makes of its record', () => {
   });
 
   it('a record that some masters have forgotten is written again, as it is; any other is not', async () => {
-    for (const [read, expected] of [
+    for (const [read, expected, missed = 'skip', afterMs = 1_000] of [
       [{ record: '1 d 7', sinceMs: START_MS }, ['1 d 7']],
       [{ record: '1 d 7' }, []],
       [{ sinceMs: START_MS + 60_000, isForgottenByAll: true }, []],
+      [{ record: '0 d 7' }, [], 'all', 0], // at the first look for missed ticks
     ] as const) {
-      const { errors, job, time, written } = await started(SECOND, { reads: [read], isTogether: true });
-      await time.advance(1_000);
+      const given = { reads: [read], isTogether: true };
+      const { errors, job, time, written } = await started({ ...SECOND, missed }, given);
+      await time.advance(afterMs);
       expect([written, errors]).to.deep.equal([expected, []]);
       await job.stop();
     }
@@ -404,6 +406,18 @@ describe('job: what it makes of its record', () => {
     expect([(ran[0] ?? 0) > Number(first), errors]).to.deep.equal([true, []]);
     expect(told.find((one) => one.startsWith('missed'))).to.equal(`missed ${first} unknown`);
     await job.stop();
+  });
+
+  it('a tick whose beginning the masters did not note, and that another has run meanwhile, is not run again', async () => {
+    const one = await started({ every: 10_000 }, { reads: [{}, { record: '9 d' }] });
+    const { answers, reads } = one;
+    one.answers = (request) => {
+      const isWrite = scriptOf(request.command)?.name === NOTE_WRITE.name;
+      return isWrite && reads.length > 0 ? [] : answers(request); // until the second claim
+    };
+    await one.time.advance(15_000);
+    expect([one.ran, one.told]).to.deep.equal([[], ['scheduled 9', 'skipped 9 done', 'scheduled 19']]);
+    await one.job.stop();
   });
 
   it('ticks that were missed are told once, under whatever lease; one that was interrupted is told as that, too', async () => {
@@ -469,6 +483,17 @@ describe('job: a run', () => {
       'scheduled 5',
     ]);
     await one.job.stop();
+  });
+
+  it('that throws and loses its lease has failed with what it threw', async () => {
+    const bug = new Error('a bug');
+    const { errors, job, time, told } = await started(SECOND, {}, ({ lease }) => {
+      lease.lose();
+      throw bug;
+    });
+    await time.advance(1_000);
+    expect([told, errors]).to.deep.equal([['scheduled 1', 'started 1', 'failed 1', 'scheduled 2'], [bug]]);
+    await job.stop();
   });
 
   it('does not begin where the lease is lost while it is noted', async () => {
