@@ -17,11 +17,9 @@ const MOST_STEPS = 10_000;
 /** The ticks after one instant and up to another, in order: the latest `most` of them. */
 export function ticksIn(schedule: Schedule, afterMs: number, toMs: number, most: number): readonly number[] {
   const found: number[] = [];
-  let steps = 0;
   for (let tick = schedule.next(afterMs); tick !== undefined && tick <= toMs; tick = schedule.next(tick)) {
     found.push(tick);
-    if (found.length > 2 * most) found.splice(0, most);
-    if (++steps === MOST_STEPS) return ticksIn(schedule, tick + (toMs - tick) / 2, toMs, most);
+    if (found.length === MOST_STEPS) return ticksIn(schedule, tick + (toMs - tick) / 2, toMs, most);
   }
   return found.slice(-most);
 }
@@ -107,6 +105,7 @@ function saidBy(error: unknown): string {
 function shown(text: string): string {
   return JSON.stringify(text.slice(0, 80));
 }
+
 /** Loaded with the first such job: an import takes time, even of a module that is already loaded. */
 let croner: typeof Croner | undefined;
 

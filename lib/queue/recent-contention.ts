@@ -56,7 +56,7 @@ export class RecentContention {
    * @returns whether others held it, now and before
    */
   note(key: string, wasHeld: boolean, mayQueue: boolean): boolean {
-    const before = this.#estimates.size === 0 ? undefined : this.#estimates.get(key);
+    const before = this.#estimates.get(key);
     if (before === undefined && !wasHeld) return false;
     const atMs = this.#clock.earliest();
     const share = before === undefined ? 0 : this.#shareAt(atMs, before);
@@ -64,15 +64,17 @@ export class RecentContention {
     this.#estimates.delete(key);
     if (next < LEAST) return false;
     this.#estimates.set(key, { share: next, atMs, mayQueue: mayQueue || before?.mayQueue === true });
-    const [oldest] = this.#estimates.size > MAX_LOCKS ? this.#estimates.keys() : [];
-    if (oldest !== undefined) this.#estimates.delete(oldest);
+    for (const oldest of this.#estimates.keys()) {
+      if (this.#estimates.size <= MAX_LOCKS) break;
+      this.#estimates.delete(oldest);
+    }
     return wasHeld && before !== undefined;
   }
 
   #shareOf(key: string): number {
-    if (this.#estimates.size === 0) return 0; // the usual case reads no clock
     const estimate = this.#estimates.get(key);
-    return estimate === undefined ? 0 : this.#shareAt(this.#clock.earliest(), estimate);
+    if (estimate === undefined) return 0; // the usual case reads no clock
+    return this.#shareAt(this.#clock.earliest(), estimate);
   }
 
   #shareAt(nowMs: number, { share, atMs }: Estimate): number {

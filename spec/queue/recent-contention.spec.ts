@@ -76,6 +76,15 @@ describe('recent contention', () => {
     expect(contention.mayHaveQueue('a')).to.equal(false);
   });
 
+  it('an acquisition learns whether others held the lock, and held it before, too', async () => {
+    const { contention, time } = environment();
+    const learned = [false, true, true, false, true].map((wasHeld) => contention.note('a', wasHeld, true));
+    expect(learned).to.deep.equal([false, false, true, false, true]);
+    await time.advance(60_000);
+    expect(contention.note('a', false, true)).to.equal(false); // so long ago that it is forgotten
+    expect(contention.note('a', true, true)).to.equal(false);
+  });
+
   it('only those that may queue tell of a queue, for as long as contention is remembered', () => {
     const { contention } = environment();
     contention.note('a', true, false);
