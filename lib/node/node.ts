@@ -35,9 +35,9 @@ import { SendWindow } from './send-window.js';
 import type { Pace, PacedCall } from './pace.js';
 import { Quarantine } from './quarantine.js';
 import { CallTiming } from './call-timing.js';
-import { answerEntries, type Ask, type Sink, type Withdrawn } from './sink.js';
+import { answerEntries, type Ask, type CallSink, type Sink, type Withdrawn } from './sink.js';
 
-export type { Ask, Sink, Withdrawn };
+export type { Ask, CallSink, Sink, Withdrawn };
 
 const SILENT = Object.freeze(new Error('not sent: the master is silent'));
 
@@ -169,7 +169,7 @@ export class Node {
   }
 
   /** Sends one call for these requests at once; if it fails, it is not sent again. Only if it `takesMany`. */
-  sendTogether(command: Command, { requests }: Batch, sink: Sink): void {
+  sendTogether(command: Command, { requests }: Batch, sink: CallSink): void {
     this.window.sent(requests.length);
     sink.onSent(this);
     this.timing.call(this.#transport, command).then(

@@ -24,6 +24,11 @@ export interface Sink {
   onFailure(node: Node, cause: Error, mayRun?: boolean): void;
 }
 
+/** Receives the one answer to a call for many. It is sent at once, or not at all. */
+export interface CallSink extends Pick<Sink, 'onSent' | 'onReply'> {
+  onFailure(node: Node, cause: Error, mayRun: boolean): void;
+}
+
 /** A request with its sink; one object for all nodes. */
 export type Ask = SendEntry<Sink>;
 

@@ -12,7 +12,7 @@ import type { Timer } from '../runtime/clock.js';
 import { Deliveries } from './deliveries.js';
 import type { Grant } from './grant.js';
 import type { QuorumParts } from './parts.js';
-import type { Node, Sink, Withdrawn } from '../node/node.js';
+import type { CallSink, Node, Withdrawn } from '../node/node.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import { GRANTED, type Outcome, quorumOf } from '../protocol/quorum.js';
 import type { Answers } from '../protocol/tally.js';
@@ -127,7 +127,7 @@ export class Extension implements Withdrawn, Answers {
 export function renewTogether(renewer: Renewer, due: readonly Extension[], onAnswered: () => void): void {
   let batch = new Batch();
   let renewals: Extension[] = [];
-  const send = (onSure?: () => void): void => {
+  const send = (onSure: () => void): void => {
     if (renewals.length < MANY) for (const one of renewals) renewer.onUnsure(one);
     else new RenewalBatch(renewer, batch, renewals, onSure).send();
   };
@@ -137,7 +137,7 @@ export function renewTogether(renewer: Renewer, due: readonly Extension[], onAns
       continue;
     }
     if (!batch.add(one.request)) {
-      send();
+      send(() => undefined);
       batch = new Batch();
       renewals = [];
       batch.add(one.request);
@@ -150,13 +150,11 @@ export function renewTogether(renewer: Renewer, due: readonly Extension[], onAns
 /** The same order, but with those together that one script carries. */
 function byScript(due: readonly Extension[]): readonly Extension[] {
   const scripts = [...new Set(due.map(({ request }) => request.operation.batch))];
-  if (scripts.length < 2) return due;
   return scripts.flatMap((script) => due.filter(({ request }) => request.operation.batch === script));
 }
 
 /** The leases that share one call. */
-class RenewalBatch implements Sink {
-  readonly isWanted = true;
+class RenewalBatch implements CallSink {
   readonly #renewer: Renewer;
   readonly #batch: Batch;
   readonly #renewals: readonly Extension[];
@@ -170,15 +168,10 @@ class RenewalBatch implements Sink {
   #sentAtMs = 0;
   #timer: Timer | undefined;
   #isOver = false;
-  readonly #onSure: (() => void) | undefined;
+  readonly #onSure: () => void;
 
   /** @param onSure  called when a quorum has extended all of them */
-  constructor(
-    renewer: Renewer,
-    batch: Batch,
-    renewals: readonly Extension[],
-    onSure: (() => void) | undefined,
-  ) {
+  constructor(renewer: Renewer, batch: Batch, renewals: readonly Extension[], onSure: () => void) {
     this.#renewer = renewer;
     this.#batch = batch;
     this.#renewals = renewals;
@@ -238,7 +231,7 @@ class RenewalBatch implements Sink {
     this.#proceed();
   }
 
-  onFailure(node: Node, cause: Error, mayRun = false): void {
+  onFailure(node: Node, cause: Error, mayRun: boolean): void {
     if (!mayRun) this.#noteAnswer(node);
     if (isUnknownScript(cause)) for (const renewal of this.#renewals) this.#renewer.onMissed(renewal, node);
     this.#proceed();
@@ -270,7 +263,7 @@ class RenewalBatch implements Sink {
     if (this.#isOver) return this.#tellLate();
     const isSure = this.#renewals.every((renewal) => this.#isSure(renewal));
     if (isSure || this.#awaited === 0) this.#conclude();
-    if (isSure) this.#onSure?.();
+    if (isSure) this.#onSure();
   }
 
   #isSure({ granted }: Extension): boolean {

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { Node, type Withdrawn } from '../../lib/node/node.js';
 import { DOWNGRADED, WRITE } from '../../lib/protocol/scope.js';
-import { Grant } from '../../lib/quorum/grant.js';
+import { scriptedClaim } from '../../lib/protocol/request.js';
+import { Grant, grantOf } from '../../lib/quorum/grant.js';
+import { Round } from '../../lib/quorum/round.js';
 import { plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
-import { FakeTime } from '../support/fake-time.js';
+import { FakeTime, settle } from '../support/fake-time.js';
 
 const FENCE = 7;
 const time = new FakeTime();
@@ -89,6 +91,13 @@ describe('grant: its end', () => {
     expect(look()).to.deep.equal([false, true]);
   });
 
+  it('lent: another process may go on with it, and with no other', () => {
+    const [one, other] = [granted(), granted()];
+    expect(one.isLent).to.equal(false);
+    one.lend();
+    expect([one.isLent, one.isHeld, other.isLent]).to.deep.equal([true, true, false]);
+  });
+
   it('a write lock that is downgraded is a read lock, and nothing else about it changes', () => {
     const scope = { ...plainScope('r'), isFenced: true, marker: 'marker', guardMs: 5, kind: WRITE };
     const grant = new Grant(scope, 'token', FENCE, nodes);
@@ -99,6 +108,26 @@ describe('grant: its end', () => {
 });
 
 describe('grant: its requests that some master has not answered', () => {
+  it('the claim is one, until the last master has answered; if all have, there is none', async () => {
+    const scope = plainScope('r');
+    for (const isSlow of [true, false]) {
+      const masters = [1, 2, 3].map((i) => new FakeMaster(`m${i}`, time));
+      const all = masters.map((master, i) => new Node(master, i, time));
+      const [slow] = masters;
+      if (isSlow && slow !== undefined) slow.manner = 'freeze';
+      const claim = new Round(all, scriptedClaim(scope, 'token', 1_000, 0), time.now(), {
+        onLateVote: () => undefined,
+      });
+      await claim.ask(all);
+      await settle();
+      const grant = grantOf(claim, scope, claim.sentTo, time.now() + 900);
+      expect([grant.open, grant.isWhole]).to.deep.equal([isSlow ? [claim] : [], !isSlow]);
+      slow?.thaw();
+      await settle();
+      expect([grant.open, grant.isWhole]).to.deep.equal([[], true]);
+    }
+  });
+
   it('are open until they are closed, whichever comes first', () => {
     const [one, two, three] = [request(), request(), request()] as const;
     const grant = granted();
@@ -117,6 +146,21 @@ describe('grant: its requests that some master has not answered', () => {
     expect(grant.open).to.deep.equal([]);
     grant.opened(one);
     expect(grant.open).to.have.ordered.members([one]);
+  });
+
+  it('it is whole while none is open, unless it lacks votes', () => {
+    const [one, two] = [request(), request()] as const;
+    const grant = granted();
+    const look = (act: () => void): boolean => {
+      act();
+      return grant.isWhole;
+    };
+    const seen = [
+      ...[() => undefined, () => grant.opened(one), () => grant.opened(two)],
+      ...[() => grant.closed(one), () => grant.closed(two), () => grant.lacksVotes()],
+    ].map(look);
+    expect(seen).to.deep.equal([true, false, false, false, true, false]);
+    expect(granted().isWhole).to.equal(true); // another one
   });
 
   it('it is given back: all of them are dropped', () => {

@@ -9,6 +9,7 @@ import { MAX_LENGTH } from '../../lib/node/batch.js';
 import { Node } from '../../lib/node/node.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { Extension, type Renewer, renewTogether } from '../../lib/quorum/renewal-batch.js';
+import { nodeTimeoutOf } from '../../lib/protocol/node-timeout.js';
 import { GRANTED } from '../../lib/protocol/quorum.js';
 import { BATCH, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import { type Script, scriptDigest } from '../../lib/redis/script.js';
@@ -670,6 +671,19 @@ describe('renewals: one call', () => {
     }
   });
 
+  it('masters that do not answer: of the longest node timeout, its rest is left for the second try of each', async () => {
+    const { grants, masters, nodes, send, time } = scene(undefined, [0, 0, 0, 0]);
+    send(); // now it is known how fast they are
+    await settle();
+    for (const master of masters) master.manner = 'freeze';
+    send();
+    await time.advance(100);
+    const leftMs = grants.map(({ open: [one] }) =>
+      one instanceof Extension ? nodeTimeoutOf(nodes, one) : 0,
+    );
+    expect(leftMs).to.deep.equal([150, 150, 150, 150]); // of ttl / 4
+  });
+
   it('with fewer than a quorum connected nothing is sent', async () => {
     const { ends, masters, send, time } = scene();
     for (const master of masters.slice(0, 2)) master.become('lost');
@@ -757,12 +771,13 @@ describe('renewals: one call', () => {
   });
 
   it('a master that refuses one of them extends the others', async () => {
-    const { ends, masters, send, time } = scene();
+    const { ends, masters, missed, send, time } = scene();
     masters[1]?.set('d', 'somebody', 1_000);
     masters[2]?.replies.push(new Error('ERR busy'));
     send();
     await settle();
     expect(ends).to.deep.equal([...new Array<string>(3).fill(`extended from ${time.now()}`), 'unsure']);
+    expect(missed).to.deep.equal([[3, 'm2']]); // an error says nothing of soon
   });
 
   it('all have answered, with errors: unsure at once, and nothing is in flight any more', async () => {
@@ -847,6 +862,15 @@ describe('renewals: one call', () => {
     send();
     await time.advance(1);
     expect(missed).to.deep.equal([0, 1, 2, 3].map((i) => [i, 'm2']));
+  });
+
+  it('data under the name of one of them: it will not be extended there soon', async () => {
+    const { ends, masters, missed, send, time } = scene();
+    masters[0]?.delete('c');
+    masters[0]?.setFields('c', { field: 'value' });
+    send();
+    await time.advance(1);
+    expect([missed, new Set(ends).size]).to.deep.equal([[], 1]);
   });
 
   it('a waiter that was asked to let its vote rest: that lease may be extended there soon', async () => {
