@@ -55,7 +55,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
   readonly #events: EventHub<JobEvents<T>>;
   readonly #work: Work<T>;
   readonly #stopping = new AbortController();
-  #cancellation: Cancellation | undefined;
+  readonly #cancellation: Cancellation;
   #loop: Promise<void> | undefined;
 
   constructor(coordination: Coordination, name: string, task: Task<T>) {
@@ -65,7 +65,9 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
     this.#events = events;
     this.#coordination = coordination;
     this.#task = task;
-    const isStopping = (): boolean => this.#cancellation?.cancelled !== undefined;
+    const cancellation = coordination.begin(this.#stopping.signal);
+    this.#cancellation = cancellation;
+    const isStopping = (): boolean => cancellation.cancelled !== undefined;
     this.#work = new Work(coordination, name, task, events, isStopping);
     this.#time = this.#work.time;
   }
@@ -90,8 +92,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
 
   /** Begins the schedule. */
   start(): void {
-    const cancellation = this.#coordination.begin(this.#stopping.signal);
-    this.#cancellation = cancellation;
+    const cancellation = this.#cancellation;
     this.#loop = this.#repeat(cancellation).finally(() => this.#coordination.end(cancellation));
   }
 
@@ -186,7 +187,7 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
         reason: 'unavailable',
         error: toError(error),
       });
-    return lost.at(-1) ?? own;
+    return Math.max(...lost);
   }
 }
 

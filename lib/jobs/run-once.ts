@@ -38,13 +38,14 @@ async function runUnder<T>(
   routine: JobRoutine<T>,
 ): Promise<JobResult<T>> {
   const known = await record.read();
-  if (known.earliestMs < (known.record?.notBeforeMs ?? 0)) {
-    if (known.isPartial && known.record !== undefined) await record.write(known.record);
+  const { record: before } = known;
+  if (before !== undefined && known.earliestMs < before.notBeforeMs) {
+    if (known.isPartial) await record.write(before);
     return { executed: false, reason: 'done' };
   }
   checkKnown(name, known, forMs);
   const value = await routine(runOf(lease, dateAt(known.nowMs)));
-  const { tick = 0, fromMs = 0, schedule } = known.record ?? {};
+  const { tick = 0, fromMs = 0, schedule } = before ?? {};
   const notBefore = nextNotBeforeMs(known, forMs);
   await record.write({ tick, state: 'done', notBeforeMs: notBefore, fromMs, schedule });
   return { executed: true, value };

@@ -266,6 +266,19 @@ describe('job: when it claims', () => {
     }
   });
 
+  it('masters that an operator may mend: a tick is given up as soon as the next one is due', async () => {
+    const claim = async (nth: number, { time }: FakeCoordination): Promise<void> => {
+      if (nth > 1) return;
+      await new Promise<void>((resolve) => void time.wait(1_000, resolve));
+      throw new RedlockError('MISCONFIGURED', 'it failed');
+    };
+    const { job, ran, time, told } = await started(SECOND, { claim });
+    await time.advance(2_999);
+    const skipped = [1, 2].map((tick) => `skipped ${tick} unavailable`);
+    expect([ran, told]).to.deep.equal([[], ['scheduled 1', ...skipped, 'scheduled 3']]);
+    await job.stop();
+  });
+
   it('a claim that is given up late: those that came meanwhile are lost with it; with overlap queue, they are claimed for', async () => {
     for (const [overlap, lost, scheduled] of [
       ['skip', [1, 2, 3], [1, 4]],
