@@ -53,8 +53,8 @@ function disagreementOf(
   resources: readonly string[],
 ): string | undefined {
   const disagreeing = outcomes.flatMap((one) => (one?.kind === 'refused' ? (one.permits ?? []) : []));
-  const [first] = disagreeing;
-  if (first === undefined || disagreeing.length <= spareOf(outcomes)) return undefined;
+  const [first] = disagreeing.length > spareOf(outcomes) ? disagreeing : [];
+  if (first === undefined) return undefined;
   const { ours, theirs } = first;
   return `${nameResources(resources)} is held as a semaphore of ${theirs} permits, and asked for as one of ${ours}`;
 }

@@ -9,10 +9,12 @@ import {
   type ExtensionRound,
   failureOf,
   isHopeless,
+  localError,
   lossError,
   nameResources,
   roundError,
   type RoundFailure,
+  stolenError,
 } from '../../lib/quorum/failure.js';
 import { NOT_AWAITED, Silence } from '../../lib/redis/server-errors.js';
 import type { RedlockError } from '../../lib/runtime/errors.js';
@@ -376,6 +378,29 @@ describe('the errors of calls and leases that ended otherwise', () => {
     expect(error.tally.map(({ outcome }) => outcome)).to.deep.equal(['refused', 'pending']);
     const early = cancelledError({ code: 'ABORTED', cause }, CONTEXT, undefined, nodes);
     expect(early.tally).to.deep.equal([]);
+  });
+
+  it('calls of the same instance are before it: it has the lock, or they failed for a reason that is this one’s, too', () => {
+    const seen = (['held', 'unknown'] as const).map((failure) => localError(failure, CONTEXT));
+    expect(seen.map(({ code, message }) => [code, message])).to.deep.equal([
+      [
+        'LOCK_TAKEN',
+        '"r" is taken: other calls of this instance have it, or are before this one; no master was asked.',
+      ],
+      [
+        'NO_QUORUM',
+        'no quorum for "r", as far as the calls of this instance know that are before this one; no master was asked.',
+      ],
+    ]);
+    expect(seen[0]).to.include({ attempts: 2, elapsedMs: 30 });
+  });
+
+  it('another instance took it away: it is named, if it has a name', () => {
+    const texts = ['host:1', ''].map((label) => stolenError(label, ['r']).message);
+    expect(texts).to.deep.equal([
+      'the lease on "r" was lost: host:1 took it away.',
+      'the lease on "r" was lost: another instance took it away.',
+    ]);
   });
 
   it('the instance was closed', () => {
