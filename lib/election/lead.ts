@@ -1,6 +1,6 @@
 /** Leading as long as it is wanted: campaign, run, and campaign again. */
 import { Backoff } from '../quorum/backoff.js';
-import type { Cancellation } from '../runtime/cancellation.js';
+import type { Cancellation, Cancelled } from '../runtime/cancellation.js';
 import type { Coordination } from '../lease/coordination.js';
 import { quorumOf } from '../protocol/quorum.js';
 import { isPermanent } from '../redis/server-errors.js';
@@ -92,7 +92,7 @@ export class Lead {
       if (leadership !== undefined) await this.#lead(leadership, cancellation);
       // a leadership that lasted is no reason to hesitate
       if (clock.now() - beganAtMs >= this.#candidate.ttlMs) backoff = this.#backoff(cancellation);
-      if (isWanted()) await backoff.next();
+      await backoff.next(); // at once if it is not wanted any more
     }
   }
 
@@ -117,8 +117,8 @@ export class Lead {
     const lost = (): void => either.abort(leadership.signal.reason);
     if (leadership.signal.aborted) lost();
     else leadership.signal.addEventListener('abort', lost, { once: true });
-    const unwanted = (): void => {
-      if (cancellation.cancelled?.code === 'ABORTED') either.abort(cancellation.cancelled.cause);
+    const unwanted = (why: Cancelled): void => {
+      if (why.code === 'ABORTED') either.abort(why.cause);
     };
     const leading = leadership.run(() => {
       events.tell('leading', { fence });

@@ -29,7 +29,7 @@ export class Cancellation {
   next: Cancellation | undefined;
   readonly #signal: AbortSignal | undefined;
   /** Called once, when the wait is ended from outside. */
-  #onCancel: (() => void) | undefined;
+  #onCancel: ((why: Cancelled) => void) | undefined;
 
   constructor(signal?: AbortSignal) {
     this.#signal = signal;
@@ -50,17 +50,17 @@ export class Cancellation {
   cancel(why: Cancelled): void {
     if (this.cancelled !== undefined) return;
     this.cancelled = why;
-    this.#onCancel?.();
+    this.#onCancel?.(why);
   }
 
   /** Calls back once, when the wait is ended from outside; at once if it already was. Never after `dispose`. */
-  listen(onCancel: () => void): void {
+  listen(onCancel: (why: Cancelled) => void): void {
     this.#onCancel = onCancel;
-    if (this.cancelled !== undefined) onCancel();
+    if (this.cancelled !== undefined) onCancel(this.cancelled);
   }
 
   /** Listens while `step` is under way, in place of the current listener. Settles as `step` does. */
-  async during<T>(onCancel: () => void, step: Promise<T>): Promise<T> {
+  async during<T>(onCancel: (why: Cancelled) => void, step: Promise<T>): Promise<T> {
     const before = this.#onCancel;
     this.listen(onCancel);
     try {

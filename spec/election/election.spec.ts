@@ -69,12 +69,13 @@ describe('election', () => {
       expect(master.names().filter((key) => !key.startsWith('quorate:fence'))).to.deep.equal([]);
   });
 
-  it('waitMs 0 is one attempt: LOCK_TAKEN', async () => {
-    const { redlock, other } = fakeCluster(3, TERMS);
+  it('waitMs 0 is one attempt: LOCK_TAKEN, which names the process that leads', async () => {
+    const process = { host: 'db-1', pid: 4711, version: '1.2.3', startedAtMs: 1_790_000_000_000 };
+    const { redlock, other, time } = fakeCluster(3, TERMS, { process });
     await redlock.election('boss').campaign();
-    expect(await rejection(other().redlock.election('boss').campaign('x', { waitMs: 0 }))).to.include({
-      code: 'LOCK_TAKEN',
-    });
+    await time.advance(1_000);
+    const error = await rejection(other().redlock.election('boss').campaign('x', { waitMs: 0 }));
+    expect([error.code, error.heldBy?.label]).to.deep.equal(['LOCK_TAKEN', 'db-1:4711']);
   });
 
   it('the value lives on while the lease is renewed, also on a master that has missed it', async () => {
