@@ -6,7 +6,7 @@ import { NOTE_DROP, NOTE_READ, NOTE_WRITE, OUST, RW_OUST, TAKE } from './lua/scr
 import { GRANTED, type Outcome, unknown } from './quorum.js';
 import { integers, readNo, toInteger, readCount } from './replies.js';
 import { lone, release, type Request } from './request.js';
-import { MUTEX, NO_MARKER, type Scope, SettledScope } from './scope.js';
+import { MUTEX, NO_MARKER, type Scope } from './scope.js';
 import type { Command } from '../redis/transport.js';
 
 /** The keys and the channel of the notes of one lock. */
@@ -71,7 +71,7 @@ export function releaseOf({ key }: NoteKeys, token: string): Request {
 /** @param token  of the holder who reads it under its vote */
 export function noteReading({ key, noteKey, marker, guardMs }: NoteKeys, token = NOBODY): Request {
   const keys = marker === undefined ? [key, noteKey] : [key, noteKey, marker];
-  return lone(NOTE_READ, scopeOf(...keys), token, [String(marker === undefined ? 0 : guardMs)]);
+  return lone(NOTE_READ, scopeOf(...keys), token, [String(guardMs)]);
 }
 
 /**
@@ -97,7 +97,7 @@ export function readNote(reply: unknown, scope: Scope): NoteReading | Outcome | 
     const [code, amount] = integers(reply, 3);
     return readNo(code, amount, scope);
   }
-  const numbers = integers(reply, 7).map((number) => number ?? 0);
+  const numbers = integers(reply, 7);
   const [vote = 0, remainingMs = 0, clockUs = 0, sinceMs = 0, owns, fence = 0, seq = 0] = numbers;
   const text: unknown = Array.isArray(reply) ? reply[7] : undefined;
   if (numbers.length === 0 || typeof text !== 'string') return undefined;
@@ -158,9 +158,8 @@ export function taking(
   lifeMs: number,
   resources: readonly string[] = [],
 ): Request {
-  const setting = { isFenced: false, marker: undefined, guardMs: NO_MARKER, kind: MUTEX };
   const args = [String(Math.ceil(lifeMs)), ...tokens];
   const keys = [taken, ...resources];
   const alone = (): Command => ({ name: 'eval', args: [TAKE.source, String(keys.length), ...keys, ...args] });
-  return lone(TAKE, new SettledScope([taken], setting), '', args, { alone, read: readCount });
+  return lone(TAKE, scopeOf(taken), '', args, { alone, read: readCount });
 }
