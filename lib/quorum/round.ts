@@ -71,7 +71,7 @@ export class Round implements Sink, Counts {
   readonly #nodes: readonly Node[];
   readonly #observer: RoundObserver;
   readonly #deliveries: Deliveries;
-  /** The fencing token that each master accepted for this attempt, by its index; empty without fencing. */
+  /** The fencing token that each master accepted for this attempt, by its index. */
   readonly #fences: number[];
   /** The permits that each master gave, by its index; empty unless permits were claimed. */
   readonly #slots: (string | undefined)[] = [];
@@ -88,10 +88,9 @@ export class Round implements Sink, Counts {
     this.request = request;
     this.sentAtMs = sentAtMs;
     this.#observer = observer;
-    this.outcomes = new Array<Outcome | undefined>(nodes.length);
-    for (let i = 0; i < nodes.length; i++) this.outcomes[i] = undefined;
+    this.outcomes = new Array<Outcome | undefined>(nodes.length).fill(undefined);
     this.#deliveries = new Deliveries(nodes.length);
-    this.#fences = request.isFenced ? new Array<number>(nodes.length) : [];
+    this.#fences = new Array<number>(nodes.length);
     this.pending = nodes.length;
   }
 
@@ -185,7 +184,7 @@ export class Round implements Sink, Counts {
     for (const node of this.#nodes) {
       if (this.outcomes[node.index] !== undefined) continue;
       const isUnsent = !this.#deliveries.wasSent(node);
-      const cause = isTimeout && isUnsent ? node.unsentFor(silence) : silence;
+      const cause = isUnsent ? node.unsentFor(silence) : silence;
       this.#count(node, unknown(cause));
       if (isTimeout && !isUnsent) node.markSilent(silence);
     }

@@ -108,7 +108,7 @@ describe('grant: its end', () => {
 });
 
 describe('grant: its requests that some master has not answered', () => {
-  it('the claim is one, until the last master has answered; if all have, there is none', async () => {
+  it('the claim is open until the last master has answered; if all have, nothing is', async () => {
     const scope = plainScope('r');
     for (const isSlow of [true, false]) {
       const masters = [1, 2, 3].map((i) => new FakeMaster(`m${i}`, time));

@@ -777,7 +777,7 @@ describe('renewals: one call', () => {
     send();
     await settle();
     expect(ends).to.deep.equal([...new Array<string>(3).fill(`extended from ${time.now()}`), 'unsure']);
-    expect(missed).to.deep.equal([[3, 'm2']]); // an error says nothing of soon
+    expect(missed).to.deep.equal([[3, 'm2']]); // after an error, nothing is to be expected soon
   });
 
   it('all have answered, with errors: unsure at once, and nothing is in flight any more', async () => {

@@ -35,6 +35,11 @@ function bench(scope: Scope = plainScope('a', 'b')): Bench {
   return { masters, nodes, round, late, clocks };
 }
 
+function many(count: number): Node[] {
+  const time = new FakeTime();
+  return Array.from({ length: count }, (_, i) => new Node(new FakeMaster(`m${i + 1}`, time), i, time));
+}
+
 const FENCED: Scope = { ...plainScope('a'), isFenced: true };
 const SEMAPHORE: Scope = {
   ...plainScope('a'),
@@ -154,6 +159,17 @@ describe('round: when it is over', () => {
     for (const master of masters.slice(0, 2)) master.state = 'lost';
     await round.ask(nodes);
     expect([round.decision, masters[2].sent.length]).to.deep.equal(['unknown', 0]);
+  });
+
+  it('two of five refuse by another vote, one by its data, one grants: the lock is held, whatever the last one says', () => {
+    const [nodes, held] = [many(5), [0, 500, 0]];
+    const observer = { onLateVote: () => undefined };
+    const claim = new Round(nodes, scriptedClaim(plainScope('a'), 'token', 1_000, 0), 0, observer);
+    const seen = [held, held, [2, 0, 0], [1, 0, 0]].map((reply, i) => {
+      claim.onReply(nodes[i] as Node, reply); // there are five
+      return claim.isWanted;
+    });
+    expect([seen, claim.decision]).to.deep.equal([[true, true, true, false], 'held']);
   });
 
   it('asks nobody after that', async () => {
@@ -579,8 +595,7 @@ describe('round: an extension', () => {
   }
 
   it('N=4, half of the masters refuse: a claim is decided; an extension waits for the others, and is no loss', () => {
-    const time = new FakeTime();
-    const nodes = [1, 2, 3, 4].map((i) => new Node(new FakeMaster(`m${i}`, time), i - 1, time));
+    const nodes = many(4);
     const terms = { ttlMs: 1_000, mayCreate: true };
     const observer = { onLateVote: () => undefined };
     const claim = new Round(nodes, scriptedClaim(plainScope('a'), 'token', 1_000, 0), 0, observer);
