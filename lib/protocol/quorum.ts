@@ -187,10 +187,8 @@ function whatPasses(counts: Counts, spare: number): Decision | undefined {
   return pending > 0 && answered + pending > spare ? undefined : 'unknown';
 }
 
-/** Counts masters that have not answered as unknown: so every round is decided. */
+/** Counts masters that have not answered as unknown: so every round is decided. An earlier decision stays the same. */
 function ofThoseThatAnswered(decide: typeof decideClaim, counts: Counts): Decision {
-  const decision = decide(counts);
-  if (decision !== undefined) return decision;
   const { granted, held, wrongType, quarantined, misconfigured, unknown, pending } = counts;
   const answered = { granted, held, wrongType, quarantined, misconfigured };
   return decide({ ...answered, unknown: unknown + pending, pending: 0 }) ?? 'unknown';
