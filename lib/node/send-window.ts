@@ -27,7 +27,8 @@ export class SendWindow {
   /** Called when the master becomes silent, and when it no longer is. */
   onSilence: (() => void) | undefined;
   #isSilent = false;
-  #silentSinceMs = 0;
+  /** When that changed last. */
+  #changedAtMs = 0;
   readonly #clock: Clock;
   readonly #trip: RoundTrip;
   /** How many of those in flight were rejected by the client's own timeout. */
@@ -53,13 +54,13 @@ export class SendWindow {
   set isSilent(isSilent: boolean) {
     if (isSilent === this.#isSilent) return;
     this.#isSilent = isSilent;
-    if (isSilent) this.#silentSinceMs = this.#clock.earliest();
+    this.#changedAtMs = this.#clock.earliest();
     this.onSilence?.();
   }
 
   /** For how long it has been silent; 0 if it answers. */
   get silentForMs(): number {
-    return this.#isSilent ? this.#clock.earliest() - this.#silentSinceMs : 0;
+    return this.#isSilent ? this.#clock.earliest() - this.#changedAtMs : 0;
   }
 
   /** A call was sent. @param count  how many requests it had */

@@ -79,6 +79,20 @@ describe('how the round trip is measured', () => {
     expect(timing.trip.expectedMs).to.equal(120);
   });
 
+  it('a call without an answer shows for how long, also after an attempt gave up on it; else it is 0', async () => {
+    const { time, timing, call } = ground(40);
+    await time.advance(5);
+    expect(timing.unansweredMs).to.equal(0);
+    void call();
+    await time.advance(30);
+    expect(timing.unansweredMs).to.equal(30);
+    timing.gaveUp(new Silence(30));
+    await time.advance(9);
+    expect(timing.unansweredMs).to.equal(39);
+    await time.advance(1);
+    expect(timing.unansweredMs).to.equal(0);
+  });
+
   it('an attempt that something else cut short is no sign of a slower network', async () => {
     const { time, timing, call } = ground(10);
     void call();

@@ -53,6 +53,20 @@ describe('how many requests may be in flight to one master', () => {
     expect(said).to.deep.equal([true, false]);
   });
 
+  it('for how long it has been silent: from the first sign on; 0 once it answers', () => {
+    const { time, window } = windowWith(1);
+    for (const silentMs of [300, 200]) {
+      time.stall(1_000);
+      expect(window.silentForMs).to.equal(0);
+      window.isSilent = true;
+      time.stall(silentMs - 1);
+      window.abandon(0);
+      time.stall(1);
+      expect(window.silentForMs).to.equal(silentMs);
+      window.answered(0);
+    }
+  });
+
   it('counts the calls, and the requests in them', () => {
     const { window } = windowWith(0);
     for (const count of [1, 4]) window.sent(count);
