@@ -35,22 +35,18 @@ export function directVote(
 }
 
 /**
- * The lease, if a quorum of the votes is valid and agrees on the fencing token or the permits, and enough of the ttl is left.
- * It is valid for as long as a quorum of these is.
+ * The lease, if a quorum of the votes agrees on the fencing token or the permits, and has enough of the ttl left. It is valid
+ * for as long as a quorum of these is: it is the vote that ends first among the quorum that ends last.
  */
 export function leaseOf(
   votes: readonly DirectVote[],
   nowMs: number,
   { quorum, ttlMs }: { readonly quorum: number; readonly ttlMs: number },
 ): DirectVote | undefined {
-  const valid = votes.filter((vote) => vote.validUntilMs > nowMs);
-  const agreeing = valid
-    .map(({ fence, slots }) => valid.filter((other) => other.fence === fence && other.slots === slots))
-    .find((group) => group.length >= quorum);
-  const ends = agreeing?.map((vote) => vote.validUntilMs).sort((a, b) => b - a) ?? [];
-  const untilMs = ends[quorum - 1] ?? -Infinity;
-  const [vote] = agreeing ?? [];
-  return vote === undefined || untilMs - nowMs < ttlMs * LEAST_LEFT
-    ? undefined
-    : { ...vote, validUntilMs: untilMs };
+  for (const { fence, slots } of votes) {
+    const agreeing = votes.filter((other) => other.fence === fence && other.slots === slots);
+    const firstToEnd = agreeing.sort((a, b) => b.validUntilMs - a.validUntilMs)[quorum - 1];
+    if (firstToEnd !== undefined && firstToEnd.validUntilMs - nowMs >= ttlMs * LEAST_LEFT) return firstToEnd;
+  }
+  return undefined;
 }

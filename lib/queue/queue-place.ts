@@ -75,8 +75,7 @@ export class QueuePlace {
 
   /** It has the vote of this hand-over. A vote that it already knows never gets shorter. */
   has(serial: number, vote: DirectVote = RESERVATION): void {
-    const before = this.#state;
-    const known = before.kind === 'mine' && serial <= before.serial ? before.vote : RESERVATION;
+    const known = (serial <= this.serial ? this.vote : undefined) ?? RESERVATION;
     const longest = {
       validUntilMs: Math.max(known.validUntilMs, vote.validUntilMs),
       fence: Math.max(known.fence, vote.fence),

@@ -116,7 +116,6 @@ export class QueueVisit {
   /** Nothing is extended any more: it was claimed, or is withdrawn. */
   #stop(): void {
     this.#keeper?.cancel();
-    this.#keeper = undefined;
     for (const round of this.#rounds) round.end(new Error('the wait ended'), false);
   }
 

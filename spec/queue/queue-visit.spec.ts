@@ -114,6 +114,13 @@ describe('waiting for several resources', () => {
     });
   }
 
+  it('none of several is the lease as it is handed over: the claim of all decides', async () => {
+    const { m1, wait } = bench(3, ['a', 'b'], () => undefined, { handOver: 'direct' });
+    expect([await wait.run(), wait.won]).to.deep.equal(['reserved', undefined]);
+    expect(steps(m1)).to.deep.equal(['queue a', 'claim a', 'queue b']);
+    wait.withdrawn();
+  });
+
   it('one resource: it is queued for, and nothing else', async () => {
     const { ends, m1, time, wait } = await started(3, ['a']);
     await time.advance(10_000);

@@ -125,7 +125,7 @@ export const HAND_OFF: readonly Mistake[] = [
   },
   {
     name: 'direct: the lease has the latest validity of its votes',
-    patches: [{ in: 'leaseOf', find: 'quorum - 1', replace: '0' }],
+    patches: [{ in: 'leaseOf', find: '[quorum - 1]', replace: '[agreeing.length < quorum ? quorum : 0]' }],
     noticedBy: { specs: ['spec/queue/queue-wait-direct.spec.ts'] },
   },
   {
@@ -274,19 +274,19 @@ export const HAND_OFF: readonly Mistake[] = [
       {
         in: 'leaseOf',
         find: 'other.fence === fence && ',
-        replace: 'fence === Math.max(...valid.map((vote) => vote.fence)) && ',
+        replace: 'fence === Math.max(...votes.map((vote) => vote.fence)) && ',
       },
     ],
     noticedBy: { specs: ['spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
     name: 'hand-over: validity and number of the hand-over before',
-    patches: [{ in: 'QueuePlace.has', find: 'serial <= before.serial', replace: 'serial > 0' }],
+    patches: [{ in: 'QueuePlace.has', find: 'serial <= this.serial', replace: 'serial > 0' }],
     noticedBy: { specs: ['spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
     name: 'hand-over: a vote that is about to go is the lease',
-    patches: [{ in: 'leaseOf', find: 'nowMs < ttlMs', replace: 'nowMs < 0 * ttlMs' }],
+    patches: [{ in: 'leaseOf', find: '>= ttlMs * LEAST_LEFT', replace: '> 0' }],
     noticedBy: { specs: ['spec/queue/queue-wait-votes.spec.ts'] },
   },
   {
