@@ -45,8 +45,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   readonly #onLate: OnLatePlace;
   readonly #deliveries: Deliveries;
   readonly #times: LookTimes;
-  #asked: Ask | undefined;
-  #askedAtMs = -Infinity;
+  /** The latest request, and when it was made. */
+  #asked: { readonly ask: Ask; readonly atMs: number } | undefined;
   #timer: Timer | undefined;
   #hasBegun = false;
   /** How the wait ended. */
@@ -139,9 +139,11 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   onPush(node: Node, push: Push): void {
     const place = this.#placeAt(node);
-    // the latter for holders, and for who takes their locks; a waiter that has left gets none, which is checked for safety
-    if (!this.isWanted || push.kind === 'ousted' || push.kind === 'stopped') return;
+    if (!this.isWanted) return; // a waiter that has left gets no pushes, which is checked for safety
     switch (push.kind) {
+      case 'ousted': // for holders, and for who takes their locks
+      case 'stopped':
+        return;
       case 'first':
         if (place.state === 'queued')
           place.dueAtMs = Math.min(place.dueAtMs, this.#asFirst(place, push.looksNow));
@@ -190,7 +192,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.#deliveries.answer(node);
     alignLate(this.#won, node, reply);
     if (!this.isWanted) return isOwed ? this.#onLate(node) : undefined;
-    const outcome = this.#asked?.request.read(reply);
+    const outcome = this.#asked?.ask.request.read(reply);
     if (outcome === undefined) return this.#fail(node, unknown(oddReply()));
     const told = readQueueReply(reply);
     if (told !== undefined) this.#parts.clocks.learn(node.index, told.clockUs, place.sentAtMs);
@@ -238,14 +240,14 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   /** One request for all masters that are asked at about the same time. */
   #askAt(nowMs: number): Ask {
-    if (this.#asked !== undefined && nowMs - this.#askedAtMs < LIFE_MARGIN_MS / 2) return this.#asked;
+    if (this.#asked !== undefined && nowMs - this.#asked.atMs < LIFE_MARGIN_MS / 2) return this.#asked.ask;
     const { scope, token, ticket } = this.#waiter;
     const ttlMs = this.#directTtlMs;
     const terms = { ticket: ticket(), lifeMs: this.#lifeMs(nowMs), sentAtMs: nowMs, ttlMs };
     const proposal = this.#parts.clocks;
-    this.#asked = { request: queueing(scope, token, { ...terms, proposal }), sink: this };
-    this.#askedAtMs = nowMs;
-    return this.#asked;
+    const ask = { request: queueing(scope, token, { ...terms, proposal }), sink: this };
+    this.#asked = { ask, atMs: nowMs };
+    return ask;
   }
 
   #lifeMs(nowMs: number): number {
@@ -356,10 +358,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   #arm(): void {
     this.#timer?.cancel();
-    this.#timer = undefined;
     if (!this.isWanted) return;
     const dueAtMs = this.#places.reduce((soonest, place) => Math.min(soonest, place.dueAtMs), Infinity);
-    if (dueAtMs === Infinity) return;
     const { clock, timers } = this.#parts;
     this.#timer = timers.background(Math.max(0, dueAtMs - clock.earliest()), () => {
       this.#timer = timers.deadline(0, () => this.#onDue()); // after a stall, replies that have arrived are read first

@@ -62,8 +62,8 @@ class PushConnection {
   unwatch: (() => void) | undefined;
   /** The echo under way. Each has its own text: a late one, from the previous server, proves nothing. */
   echo: { readonly text: string; readonly timer: Timer; readonly sink: Sink } | undefined;
-  /** When the last echo was sent. */
-  greetedAtMs = -Infinity;
+  /** When the last echo was sent; 0 before the first. */
+  greetedAtMs = 0;
   /** Requests that decline votes and may have been lost. */
   readonly declined = new Set<Request>();
 
@@ -142,7 +142,7 @@ export class Subscriptions {
   }
 
   isOpen(node: Node): boolean {
-    return this.#connections[node.index]?.isOpen === true;
+    return this.#at(node).isOpen;
   }
 
   /** Whether push connections to this many masters are open. */
@@ -152,7 +152,13 @@ export class Subscriptions {
 
   /** Why the push connection to that master is not open. */
   cause(node: Node): Error {
-    return this.#connections[node.index]?.cause ?? NOT_YET;
+    return this.#at(node).cause;
+  }
+
+  #at(node: Node): PushConnection {
+    const connection = this.#connections[node.index];
+    if (connection === undefined) throw new Error(`no master of this instance: ${node.name}`);
+    return connection;
   }
 
   /**
@@ -160,8 +166,8 @@ export class Subscriptions {
    * waited for, to its own end: if another echo replaced it, waiters that look one after another would never see it fail.
    */
   verify(node: Node): void {
-    const connection = this.#connections[node.index];
-    if (connection?.isOpen !== true || connection.echo !== undefined) return;
+    const connection = this.#at(node);
+    if (!connection.isOpen || connection.echo !== undefined) return;
     if (this.#clock.earliest() - connection.greetedAtMs >= ECHO_MS) this.#sayHello(connection);
   }
 
@@ -172,7 +178,6 @@ export class Subscriptions {
   }
 
   #closeConnections(): void {
-    this.#idle = undefined;
     for (const connection of this.#connections) this.#shut(connection, NOT_YET);
   }
 
@@ -190,7 +195,7 @@ export class Subscriptions {
       onLost: (cause, isRefused) =>
         isRefused ? this.#onRefused(connection, cause) : this.#onLost(connection, cause),
     });
-    if (connection.subscription !== undefined && !connection.isSubscribed) this.#awaitOpening(connection);
+    if (connection.subscription !== undefined) this.#awaitOpening(connection);
   }
 
   /** Renews a subscription that stays unconfirmed. While its master cannot be reached at all, the client takes care of it. */

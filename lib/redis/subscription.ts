@@ -5,7 +5,7 @@ export function isRefusal({ message }: Error): boolean {
   return /^(?:NOPERM|ERR)/.test(message);
 }
 
-/** Receives pushes. */
+/** Receives pushes. Nothing is called before `subscribe` has returned. */
 export interface PushListener {
   /** The master confirmed the subscription: pushes arrive from now on. Called again after each reconnection. */
   onOpen(): void;

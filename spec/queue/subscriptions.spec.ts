@@ -337,13 +337,14 @@ describe('subscriptions: refused, lost, led astray', () => {
     expect(subscriptions.canReach(1)).to.equal(true);
   });
 
-  it('masters without pushes are not reached', () => {
-    const { masters, subscriptions } = queueBench(3);
+  it('masters without pushes are not reached, and nothing is tried again there', () => {
+    const { masters, subscriptions, time } = queueBench(3);
     expect([subscriptions.canReach(3), subscriptions.canReach(4)]).to.deep.equal([true, false]);
     for (const master of masters.slice(0, 2)) master.hasPushes = false;
     expect([subscriptions.canReach(1), subscriptions.canReach(2)]).to.deep.equal([true, false]);
     subscriptions.enter(MINE, new Listener());
     expect(masters.map(({ connections }) => connections.length)).to.deep.equal([0, 0, 1]);
+    expect(time.pending).to.equal(1); // for the third
   });
 
   it('an echo that is not back after a second: the push connection is replaced', async () => {

@@ -8,9 +8,9 @@ export const PUSHES: readonly Mistake[] = [
     patches: [
       {
         in: 'Subscriptions.verify',
-        find: `!== true || connection.echo !== undefined) return;
+        find: `!connection.isOpen || connection.echo !== undefined) return;
     if (this.#clock.earliest() - connection.greetedAtMs >= ECHO_MS`,
-        replace: '=== true',
+        replace: 'connection.isOpen',
       },
     ],
     noticedBy: { breaks: ['progress'], seeds: { options: { silence: true, nodes: 3 } } },
