@@ -256,7 +256,7 @@ export class Coordinator {
 
   /** Its votes are given back, or belong to another process: a push about one is of no use. */
   #forget(grant: Grant): void {
-    if (grant.origin !== 'asked') this.#parts.subscriptions.release(grant.token);
+    this.#parts.subscriptions.release(grant.token);
   }
 
   /** Its validity is over: requests under way for it end here. */
@@ -362,7 +362,7 @@ export class Coordinator {
     { masters = this.quorum, withinMs = Infinity }: ReadyWait = {},
   ): Promise<void> {
     const isReady = (): boolean => this.connected >= masters;
-    if (isReady() || withinMs === 0 || cancellation.cancelled !== undefined) return;
+    if (isReady() || withinMs === 0) return;
     let finish = (): void => undefined;
     const isEnough = new Promise<void>((resolve) => (finish = resolve));
     const unwatch = this.nodes.map((node) =>

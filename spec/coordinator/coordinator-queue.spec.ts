@@ -118,6 +118,16 @@ describe('coordinator: whether a lease is given back in the queue', () => {
       expect(keysSentTo(masters[0])).to.equal(2 * QUEUED);
     });
 
+    it(`${how}: not where a client of another library was found lately, which polls`, async () => {
+      const { coordinator, grant, masters } = bench();
+      for (const master of masters) master.set('b', 'a token of another library', 60_000);
+      const fenced = { ...TERMS, scope: { ...TERMS.scope, isFenced: true } }; // a plain claim sees no holder
+      await rejection(coordinator.acquire(fenced, new Cancellation()));
+      giveBack(coordinator, grant(['b']));
+      await settle();
+      expect(keysSentTo(masters[0])).to.equal(LONE);
+    });
+
     it(`${how}: not where one of the masters is a cluster`, async () => {
       const { coordinator, grant, masters } = bench(([m1]) => (m1.isCluster = true));
       giveBack(coordinator, grant(['a'], 'queue'));

@@ -5,7 +5,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { bundle, type MutatedFiles } from './bundle.js';
 import type { SpecTime, Trial } from './messages.js';
 import type { Mutant } from './mutant.js';
-import { isJudgedBy, SIMULATION_SPECS, type Target } from './targets.js';
+import { isJudgedBy, isSpecOf, type Target } from './targets.js';
 import { WorkerProcess } from './worker-process.js';
 
 export type Fate = 'killed' | 'timed out' | 'survived' | 'not covered';
@@ -155,10 +155,9 @@ class Choice {
     const judges = this.#specs.filter((spec) => isJudgedBy(target, spec.file));
     const exact = judges.filter(({ hits }) => hits.includes(id));
     const all = exact.length > 0 ? exact : judges.filter(({ atLoad }) => atLoad?.includes(id) === true);
-    const mirror = target.file.replace(/^lib(.*)\.ts$/, 'spec$1');
-    const chosen = (spec: SpecTime): boolean =>
-      spec.file.startsWith(mirror) || spec.file === SIMULATION_SPECS;
-    const isNear = (spec: SpecTime): boolean => dirname(spec.file) === dirname(mirror);
+    const folder = dirname(target.file).replace(/^lib/, 'spec');
+    const chosen = (spec: SpecTime): boolean => isSpecOf(target, spec.file);
+    const isNear = (spec: SpecTime): boolean => dirname(spec.file) === folder;
     if (target.isLua) return all; // templates are read as lib is loaded: no spec comes by one mutant rather than another
     const others = all.filter((spec) => !chosen(spec));
     const own = spread(others.filter(isNear), MOST_OWN_SPECS);

@@ -125,6 +125,15 @@ const OWN_JUDGES: Readonly<Record<string, readonly string[]>> = {
   'lib/election/lead.ts': ['election', 'telemetry'],
 };
 
+/** Specs of what a file is for, which have another name. */
+const OWN_SPECS: Readonly<Record<string, readonly string[]>> = {
+  'lib/coordinator/coordinator.ts': [
+    'spec/coordinator/foreign-clients.spec.ts',
+    'spec/coordinator/ousting.spec.ts',
+  ],
+  'lib/queue/queue.ts': ['spec/coordinator/acquisition-queue.spec.ts'],
+};
+
 const MUTEX = [
   'scripts',
   'scripts-guard',
@@ -175,6 +184,12 @@ export const TARGETS: readonly Target[] = [
 export function isJudgedBy({ file, isLua }: Target, spec: string): boolean {
   if (isLua) return luaJudgesOf(file).includes(spec);
   return spec === SIMULATION_SPECS || judgesOf(file).some((folder) => dirname(spec) === `spec/${folder}`);
+}
+
+/** Whether a spec is of that file, or of all: mutants of the file are always tried on it. */
+export function isSpecOf({ file }: Target, spec: string): boolean {
+  const mirror = file.replace(/^lib(.*)\.ts$/, 'spec$1');
+  return spec.startsWith(mirror) || spec === SIMULATION_SPECS || OWN_SPECS[file]?.includes(spec) === true;
 }
 
 /** For these files: specs under virtual time, or pure ones. No server, no socket. */
