@@ -76,7 +76,7 @@ const TYPESCRIPT = [
   'lib/jobs/work.ts',
   'lib/node/batch.ts',
 ];
-export const SIMULATION_SPECS = 'spec/mutation/seeds.ts';
+const SIMULATION_SPECS = 'spec/mutation/seeds.ts';
 
 /**
  * Specs of which others ask the same, or almost, in less time: crowds, long times, and, of the numbers of masters from 1 to
