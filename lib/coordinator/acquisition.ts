@@ -146,7 +146,6 @@ export class Acquisition extends LocalHead implements RoundObserver {
 
   #leaveWaiters(): void {
     if (this.#isWaiter) this.#parts.waiters.leave();
-    this.#isWaiter = false;
   }
 
   /** Whether it may wait for others, which it does from here on. */
@@ -296,11 +295,11 @@ export class Acquisition extends LocalHead implements RoundObserver {
     const { clocks, nodes } = this.#parts;
     round.fail();
     this.#queue?.failed();
-    const isInTime = this.#awaited.kind !== 'ended';
+    const isInTime = this.#awaited.kind !== 'ended'; // nor was it cancelled
     const onFailed = (node: Node): void => this.#owe(node, round.request.token);
     const withdrawal = undoingOf(nodes, round, this.#queue, clocks, onFailed);
     const looked = withdrawal.send();
-    if (isInTime && this.#cancellation.cancelled === undefined) {
+    if (isInTime) {
       // the refusal of a plain claim gives no reason; the undo that follows it looks, within the same deadline
       this.#awaited = { kind: 'look', withdrawal };
       await reviseRefusals(nodes, round, withdrawal, looked);

@@ -5,7 +5,7 @@ import type { Lease } from '../../lib/lease/public.js';
 import { MOST_HELD_MS } from '../../lib/node/pace.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import type { Redlock } from '../../lib/redlock.js';
-import { kindsSentTo } from '../support/commands.js';
+import { kindsSentTo, refuseNext } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
@@ -233,6 +233,18 @@ describe('many acquisitions at once', () => {
       await Promise.all([holder.release(), time.advance(100)]);
       await (await next).release();
     }
+    await expectRoom(waiter.redlock, masters, time);
+  });
+
+  it('claims that were refused in their turn leave as much room as there was', async () => {
+    const { masters, other, redlock, time } = fakeCluster(3, { ttlMs: 60_000 }, { hasPushes: true });
+    const waiter = other('waiter', { waitMs: 60_000 });
+    const holder = await redlock.acquire('busy');
+    const next = waiter.redlock.acquire('busy');
+    await time.advance(100);
+    for (const master of masters) refuseNext(master);
+    await Promise.all([holder.release(), time.advance(2_000)]);
+    await (await next).release();
     await expectRoom(waiter.redlock, masters, time);
   });
 

@@ -141,6 +141,21 @@ describe('a lock on which a token of another library was found', () => {
     await early;
   });
 
+  it('a call that pauses first asks all masters then, as any call does', async () => {
+    const bench = await found();
+    take(bench);
+    const early = rejection(bench.redlock.acquire('r', { waitMs: 1_000 }));
+    await bench.time.advance(10);
+    const controller = new AbortController();
+    const late = rejection(bench.redlock.acquire('r', { signal: controller.signal }));
+    await bench.time.advance(300);
+    controller.abort();
+    const { tally } = await late;
+    expect(tally.filter(({ outcome }) => outcome === 'refused').length).to.be.at.least(2);
+    await bench.time.advance(1_000);
+    await early;
+  });
+
   it('a later call does not pass those that poll: it pauses as well', async () => {
     const bench = await found();
     take(bench);
@@ -160,6 +175,32 @@ describe('a lock on which a token of another library was found', () => {
     const { fence } = await late;
     expect(fence).to.be.a('number');
     await (await late).release();
+  });
+
+  for (const [which, options] of [
+    ['one that is not fair', { fair: false }],
+    ['one that may not wait, since maxWaiters do', {}],
+  ] as const)
+    it(`${which} asks at once, though others poll`, async () => {
+      const bench = await found({ maxWaiters: 'fair' in options ? 100 : 1 });
+      take(bench);
+      const early = bench.redlock.acquire('r');
+      await bench.time.advance(10);
+      giveBack(bench);
+      const lease = await bench.redlock.acquire('r', options);
+      await lease.release();
+      await bench.time.advance(300);
+      await (await early).release();
+    });
+
+  it('those that poll keep nobody waiting once they have given up', async () => {
+    const bench = await found();
+    take(bench);
+    const early = rejection(bench.redlock.acquire('r', { waitMs: 500 }));
+    await bench.time.advance(500);
+    await early;
+    giveBack(bench);
+    await (await bench.redlock.acquire('r')).release();
   });
 
   it('pauses do not grow, and are 250 ms at most, unless the caller wants longer ones', async () => {

@@ -456,6 +456,40 @@ describe('local lines: the head', () => {
     await held.release();
   });
 
+  it('that claims has a lease from its claim on, however long it has waited, and waits no longer', async () => {
+    const bench = await pair({ ...TERMS, localTurns: 1 });
+    await bench.time.advance(5_000);
+    await bench.holder.release();
+    const lease = await bench.waiter;
+    expect(lease.remainingMs()).to.be.above(TERMS.ttlMs * 0.98);
+    expect(bench.redlock.stats().waiting).to.equal(0);
+    await lease.release();
+  });
+
+  it('comes before one of another instance that began to wait after it', async () => {
+    const bench = fakeCluster(3, { ...TERMS, localTurns: 1 }, { hasPushes: true });
+    const others = bench.other().redlock;
+    const theirs = await others.acquire('r');
+    const wait = bench.redlock.acquire('r'); // opens push connections
+    await bench.time.advance(100);
+    await theirs.release();
+    const holder = await wait;
+    const order: string[] = [];
+    const take = async (who: string, redlock: typeof others): Promise<void> => {
+      const lease = await redlock.acquire('r');
+      order.push(who);
+      await lease.release();
+    };
+    const early = take('early', bench.redlock);
+    await bench.time.advance(100);
+    const late = take('late', others);
+    await bench.time.advance(100);
+    await holder.release();
+    await bench.time.advance(1_000);
+    await Promise.all([early, late]);
+    expect(order).to.deep.equal(['early', 'late']);
+  });
+
   it('of another instance comes in by its ticket, after eight turns at most', async () => {
     const bench = fakeCluster(3, TERMS, { hasPushes: true });
     const others = bench.other().redlock;

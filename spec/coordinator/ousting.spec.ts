@@ -3,9 +3,11 @@ import { expect } from 'chai';
 import type { Lease as OwnLease } from '../../lib/lease/lease.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { RedlockError } from '../../lib/runtime/errors.js';
-import { holdBack } from '../support/commands.js';
+import { holdBack, kindOf, tokenOf } from '../support/commands.js';
 import { LONG } from '../support/contended.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
+import { entriesOf } from '../support/entries.js';
+import { type FakeMaster, serverError } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
 
@@ -29,6 +31,19 @@ async function handedOver(options = {}): Promise<Bench & { readonly holder: Leas
   const holder = await wait;
   await settle();
   return { ...bench, holder };
+}
+
+/** A master loses the next claim, whose token it resolves with. */
+function loseNextClaim(master: FakeMaster): Promise<string> {
+  const send = master.call.bind(master);
+  return new Promise((resolve) => {
+    master.call = (command) => {
+      if (kindOf(command) !== 'claim') return send(command);
+      master.call = send;
+      for (const entry of entriesOf(command)) resolve(tokenOf(entry));
+      return Promise.reject(serverError('LOADING'));
+    };
+  });
 }
 
 function lossOf({ signal }: Lease): RedlockError | undefined {
@@ -123,6 +138,19 @@ describe('a lock that is stolen', () => {
     }
   });
 
+  it('its claim with the votes that were taken is lost: it is undone, and the next one has a token of its own', async () => {
+    const { masters, random, redlock, time } = await handedOver();
+    const lost = masters.map(loseNextClaim);
+    const steal = redlock.steal('r', { passWaiters: true });
+    await time.advance(5_000);
+    const lease = await steal;
+    for (const token of await Promise.all(lost)) {
+      expect(random.tokens).to.include(token);
+      expect(lease.token).to.not.equal(token);
+    }
+    await lease.release();
+  });
+
   it('held by another library: LOCK_TAKEN, and nothing is taken', async () => {
     const { masters, redlock } = fakeCluster(3, TERMS);
     for (const master of masters) master.set('r', 'theirs', 60_000);
@@ -205,6 +233,18 @@ describe('a lock that is stolen', () => {
 
   it('a lease that another process may go on with: nobody says that it is over, and its votes are waited for', async () => {
     const { holder, redlock, time } = await handedOver();
+    (holder as OwnLease).lend();
+    let lease: Lease | undefined;
+    void redlock.steal('r').then((one) => (lease = one));
+    await time.advance(TTL_MS - 1_000);
+    expect([holder.status, lease]).to.deep.equal(['lost', undefined]);
+    await time.advance(2_000);
+    expect(lease?.status).to.equal('held');
+    await lease?.release();
+  });
+
+  it('such a lease that is renewed is lost at its next renewal, and its votes are waited for', async () => {
+    const { holder, redlock, time } = await held({ renew: true });
     (holder as OwnLease).lend();
     let lease: Lease | undefined;
     void redlock.steal('r').then((one) => (lease = one));

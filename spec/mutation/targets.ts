@@ -91,6 +91,7 @@ const SLOW = [
   /end of its wait|drainMs 0 does not|half as many|ran out without a release|earlier refusal is the error/,
   /a master that stays silent gets|renewed for long/,
   /T-E7.*N=[14]|close, N=[14] /,
+  /with 20 callers each/,
   /^(?:scripts|batch|read-write).*seed \d\d:|met every (?:code of every )?script/,
 ];
 
@@ -125,12 +126,21 @@ const OWN_JUDGES: Readonly<Record<string, readonly string[]>> = {
   'lib/election/lead.ts': ['election', 'telemetry'],
 };
 
-/** Specs of what a file is for, which have another name. */
+/** Specs of what a file is for, which have another name. Most specs come by some of these files: others would be left out. */
 const OWN_SPECS: Readonly<Record<string, readonly string[]>> = {
+  'lib/coordinator/acquisition.ts': [
+    'spec/coordinator/foreign-clients.spec.ts',
+    'spec/coordinator/local-lines.spec.ts',
+    'spec/coordinator/local-wait.spec.ts',
+    'spec/coordinator/ousting.spec.ts',
+    'spec/queue/mute-place.spec.ts',
+  ],
+  'lib/coordinator/attempt-history.ts': ['spec/coordinator/foreign-clients.spec.ts'],
   'lib/coordinator/coordinator.ts': [
     'spec/coordinator/foreign-clients.spec.ts',
     'spec/coordinator/ousting.spec.ts',
   ],
+  'lib/coordinator/extensions.ts': ['spec/coordinator/ousting.spec.ts', 'spec/coordinator/regaining.spec.ts'],
   'lib/queue/queue.ts': ['spec/coordinator/acquisition-queue.spec.ts'],
 };
 
@@ -183,6 +193,7 @@ export const TARGETS: readonly Target[] = [
 /** Whether a file of lib is tried on that spec. */
 export function isJudgedBy({ file, isLua }: Target, spec: string): boolean {
   if (isLua) return luaJudgesOf(file).includes(spec);
+  if (OWN_SPECS[file]?.includes(spec) === true) return true;
   return spec === SIMULATION_SPECS || judgesOf(file).some((folder) => dirname(spec) === `spec/${folder}`);
 }
 
@@ -195,7 +206,8 @@ export function isSpecOf({ file }: Target, spec: string): boolean {
 /** For these files: specs under virtual time, or pure ones. No server, no socket. */
 export function virtualSpecs(files: readonly string[]): string[] {
   const folders = new Set(files.flatMap(judgesOf));
-  return [...[...folders].flatMap((folder) => specsIn(`spec/${folder}`)), SIMULATION_SPECS];
+  const specs = [...folders].flatMap((folder) => specsIn(`spec/${folder}`));
+  return [...new Set([...specs, ...files.flatMap((file) => OWN_SPECS[file] ?? []), SIMULATION_SPECS])];
 }
 
 function judgesOf(file: string): readonly string[] {
