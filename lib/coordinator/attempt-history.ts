@@ -58,6 +58,8 @@ export class AttemptHistory {
   lastFull: (Answers & { readonly failure: RoundFailure }) | undefined;
   readonly #parts: CoordinatorParts;
   readonly #terms: AcquisitionTerms;
+  /** The first of its locks. */
+  readonly #key: string;
   #homeRefusals = 0;
   /** The shortest remaining time among the keys that the last attempt found. */
   #shortestMs = Infinity;
@@ -67,7 +69,8 @@ export class AttemptHistory {
     this.#parts = parts;
     this.#terms = terms;
     const { keys, kind } = terms.scope;
-    const isOccasional = kind.name === 'mutex' && parts.contention.isOccasional(keys[0] ?? '');
+    this.#key = keys[0] ?? '';
+    const isOccasional = kind.name === 'mutex' && parts.contention.isOccasional(this.#key);
     this.#triesLeft = isOccasional ? MOST_TRIES : 0;
   }
 
@@ -100,7 +103,7 @@ export class AttemptHistory {
   /** The master to ask before the others: where contenders meet on one master, a refusal costs one command. */
   get home(): Node | undefined {
     if (!this.isContended || this.#homeRefusals >= HOME_REFUSALS) return undefined;
-    return homeMasterOf(this.#parts.nodesByName, this.#terms.scope.keys[0] ?? '');
+    return homeMasterOf(this.#parts.nodesByName, this.#key);
   }
 
   /** The acquisition left the queue without a claim. @param seen  what the withdrawal saw, if that was awaited */
@@ -149,7 +152,6 @@ export class AttemptHistory {
   /** Of several resources, it is not known which one was refused for that. */
   #isForeign(isForeignClient: boolean): void {
     this.isForeignClient = isForeignClient;
-    const [key, ...more] = this.#terms.scope.keys;
-    if (isForeignClient && key !== undefined && more.length === 0) this.#parts.foreign.found(key);
+    if (isForeignClient && this.#terms.scope.keys.length === 1) this.#parts.foreign.found(this.#key);
   }
 }

@@ -4,7 +4,7 @@ import { FIRST_LIMIT } from '../../lib/coordinator/admission.js';
 import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { contendedLately } from '../support/contended.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
-import { kindsSentTo } from '../support/commands.js';
+import { holdBack, kindsSentTo } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
@@ -18,8 +18,8 @@ const claims = (master: FakeMaster): number => kindsSentTo(master).filter((kind)
 const counts = ({ masters }: Bench): number[] => masters.map(claims).sort((a, b) => a - b);
 
 /** Waits for a lock that all masters refuse, without queueing, and is ended by `close`. */
-function waiting(bench: Bench): void {
-  bench.redlock.acquire('r', { waitMs: Infinity }).catch(() => undefined);
+function waiting(bench: Bench, names: readonly string[] = ['r']): void {
+  bench.redlock.acquire(names, { waitMs: Infinity }).catch(() => undefined);
 }
 
 describe('what attempts have learned', () => {
@@ -153,13 +153,30 @@ describe('what attempts have learned', () => {
     expect((await failed).attempts).to.be.within(10, 12);
   });
 
-  for (const [holder, fair, minDelayMs, pauseMs] of [
+  it('N=1, fencing off: a refusal of which it is not known for how long it lasts leaves the pause as it is', async () => {
+    const bench = fakeCluster(1, { ...EVERY_100_MS, fencing: false, fair: false, nodeTimeoutMs: 50 });
+    const [master] = bench.masters as readonly [FakeMaster];
+    master.set('r', 'another', 60_000);
+    holdBack(master, 'undo'); // which looks
+    waiting(bench);
+    await bench.time.advance(149);
+    expect(claims(master)).to.equal(1);
+    await bench.time.advance(1);
+    expect(claims(master)).to.equal(2);
+    const closed = bench.redlock.close();
+    await bench.time.advance(1_000);
+    await closed;
+  });
+
+  for (const [holder, fair, minDelayMs, pauseMs, ...others] of [
     ['another library', true, 10, 250],
+    ['another library', true, 10, 250, 'q'],
     ['another library', true, 250, 5_000],
+    ['another library', true, 250, 5_000, 'q'],
     ['another library', false, 10, 5_000],
     ['this library', true, 10, 5_000],
   ] as const) {
-    it(`N=1, a client of ${holder} holds it, fair ${fair}, pauses from ${minDelayMs} ms: it pauses for up to ${pauseMs} ms`, async () => {
+    it(`N=1, a client of ${holder} holds ${others.length > 0 ? 'one of two' : 'it'}, fair ${fair}, pauses from ${minDelayMs} ms: it pauses for up to ${pauseMs} ms`, async () => {
       const retry = { minDelayMs, maxDelayMs: 5_000 };
       const bench = fakeCluster(1, { fair, retry }, { hasPushes: holder === 'another library' });
       bench.random.fractionValue = 0.999_999;
@@ -175,7 +192,7 @@ describe('what attempts have learned', () => {
           return call(command);
         };
       }
-      waiting(bench);
+      waiting(bench, [...others, 'r']);
       await bench.time.advance(20_000);
       expect(pauses.length).to.be.greaterThan(3);
       expect(Math.max(...pauses)).to.be.within(pauseMs - 1, pauseMs + 1 + minDelayMs);
