@@ -61,10 +61,7 @@ export class Extensions implements Renewer {
 
   /** Extends leases that are due together. @param onAnswered  called when a quorum has answered for all of them */
   renew(due: readonly Extension[], onAnswered: () => void): void {
-    const [one] = due;
-    if (one !== undefined && due.length === 1)
-      this.extend(one); // a batch of one is an extension of its own
-    else renewTogether(this, due, onAnswered);
+    renewTogether(this, due, onAnswered);
   }
 
   onDropped({ grant, request }: Extension): void {
@@ -102,7 +99,7 @@ export class Extensions implements Renewer {
         if (grant.isEnded) this.owe(node, grant);
         else if (round.isCompletedLate) onLateQuorum?.(round.sentAtMs);
       },
-      ...(onRefused && { onRefused }),
+      onRefused,
     });
     round.became(grant);
     grant.opened(round);
@@ -154,8 +151,8 @@ export class Extensions implements Renewer {
       if (isGranted && this.#prolong(grant, request.ttlMs, round.sentAtMs, nowMs)) onEnd(EXTENDED, round);
       else if (isGranted || !this.#extendsAgain(one, round)) {
         onEnd({ kind: 'failed', round, isLate: isGranted });
-        const isOver = grant.isEnded && !grant.isLent; // else another lease may go on with it
-        if (isOver && isTakenAway(round)) void admit(this.parts, grant, nodeTimeoutMs);
+        // not of a lent one, which is given away at its end: another lease may go on with it
+        if (grant.isEnded && isTakenAway(round)) void admit(this.parts, grant, nodeTimeoutMs);
       }
       if (isInside) this.#alone.leave((nowMs - round.sentAtMs) / deadlineMs);
     };

@@ -28,7 +28,7 @@ export interface RoundObserver {
   /** A master reported its clock, in µs. */
   onClock?(node: Node, clockUs: number, round: Round): void;
   /** A master refused because of another's vote. */
-  onRefused?(node: Node): void;
+  onRefused?: ((node: Node) => void) | undefined;
 }
 
 /** What a round has to know about its grant. */

@@ -54,6 +54,19 @@ function bench(): Bench {
 }
 
 describe('adoption', () => {
+  it('a quorum is enough: what its release could not delete there is owed for as long as they may keep it', async () => {
+    const { adopt, coordinator, masters, time } = bench();
+    masters[2]?.cut();
+    const grant = await adopt();
+    for (const master of masters) master.cut();
+    await coordinator.release(grant, 50);
+    await time.advance(1_011);
+    expect(coordinator.owed).to.be.above(1);
+    for (const master of masters) master.become('ready');
+    await time.advance(1_000);
+    expect([coordinator.owed, time.pending]).to.deep.equal([0, 0]);
+  });
+
   it('what its release could not delete is owed for as long as masters may keep it', async () => {
     const { adopt, coordinator, masters, time } = bench();
     const grant = await adopt();
@@ -113,6 +126,16 @@ describe('adoption', () => {
     const { adopt, masters } = bench();
     for (const master of masters) master.replies.push(serverError('NOPERM no rights'));
     expect(await rejection(adopt({ waitMs: 1_000 }))).to.include({ code: 'MISCONFIGURED', attempts: 1 });
+  });
+
+  it('a quorum says yes after the node timeout: it has failed, and the other process has the lease as before', async () => {
+    const { adopt, coordinator, masters, time } = bench();
+    for (const master of masters) master.latencyMs = 60;
+    const failed = rejection(adopt());
+    await time.advance(1_000);
+    expect((await failed).code).to.equal('NO_QUORUM');
+    expect(masters.map((master) => master.value('r'))).to.deep.equal(masters.map(() => HELD.token));
+    expect([coordinator.owed, time.pending]).to.deep.equal([0, 0]);
   });
 
   it('ended before it begins: ABORTED, and nothing is sent', async () => {

@@ -216,6 +216,18 @@ describe('an extension that votes of waiters refuse, who were asked to let the k
       expect(ends['a']).to.equal(end);
     });
 
+  it('at one master, and a quorum extends it too late for the new ttl: it has failed, and is not tried again', async () => {
+    const { ends, extend, hold, masters, time } = bench();
+    masters[0]?.replies.push(ASKED);
+    for (const master of masters) master.manner = 'freeze';
+    extend(hold(['a'], 5_000), 4_000);
+    await settle();
+    time.stall(VALID_MS);
+    for (const master of masters) master.thaw();
+    await settle();
+    expect(ends).to.deep.equal({ a: 'late' });
+  });
+
   it('at one master: it is asked alone for that vote, which it may keep from then on, and nothing is left', async () => {
     const { ends, extend, hold, masters, time } = bench();
     const [grant] = hold(['a']);
