@@ -5,7 +5,7 @@ import { valueKey } from '../../lib/protocol/keys.js';
 import { Redlock } from '../../lib/redlock.js';
 import type { Masters } from '../../scripts/masters.js';
 import { PATIENT } from '../support/patience.js';
-import { ALL_KINDS, CLIENT_KINDS, eventually, startCluster } from '../support/real.js';
+import { ALL_KINDS, CLIENT_KINDS, eventually, loadScripts, startCluster } from '../support/real.js';
 import { wide } from '../support/breadth.js';
 import { until } from '../support/rejection.js';
 import { RealBench } from './support/real-bench.js';
@@ -54,7 +54,11 @@ for (const kind of wide(EVERY_KIND, NEWEST)) {
       // without an order of their own, clients show a loss late or never: a dead master is waited for until the node timeout
       const options = ALL_KINDS.includes(kind) ? {} : { nodeTimeoutMs: 10_000 };
       const redlock = await bench.lock(options, kind);
+      await loadScripts(bench.hands);
       const leadership = await redlock.election('e').campaign('a');
+      for (const one of bench.hands)
+        // else the two that are left may not both have the vote and the value yet
+        await eventually(async () => (await one.get(valueKey('e')))?.endsWith('|a') === true);
       const [master, hand] = [bench.masters.list[0], bench.hands[0]];
       await master?.kill();
       expect(await redlock.election('e').leader()).to.include({ value: 'a' });

@@ -52,9 +52,9 @@ async function take(
   const leftMs = Math.max(0, ...taking.taken.map(({ holders }) => holders.remainingMs));
   const waitMs = Math.min(how.graceMs, leftMs);
   const clock = new SystemClock();
-  const notice = new SystemTimers().wait(NOTICE_MS, () =>
-    complain(`${shown.resource}: its holder has ${shownTime(waitMs)} to stop`),
-  );
+  const notice = new SystemTimers().wait(NOTICE_MS, () => {
+    if (waitMs > NOTICE_MS) complain(`${shown.resource}: its holder has ${shownTime(waitMs)} to stop`);
+  });
   const begunAtMs = clock.now();
   try {
     const isTold = await takeFrom(redlock, taking, shown, how);
