@@ -151,8 +151,8 @@ export class Extensions implements Renewer {
       if (isGranted && this.#prolong(grant, request.ttlMs, round.sentAtMs, nowMs)) onEnd(EXTENDED, round);
       else if (isGranted || !this.#extendsAgain(one, round)) {
         onEnd({ kind: 'failed', round, isLate: isGranted });
-        const isOver = grant.isEnded && !grant.isLent; // else another lease may go on with it
-        if (isOver && isTakenAway(round)) void admit(this.parts, grant, nodeTimeoutMs);
+        // not of a lent one, with which another lease may go on: it is given away, or settled here before it ends
+        if (grant.isEnded && isTakenAway(round)) void admit(this.parts, grant, nodeTimeoutMs);
       }
       if (isInside) this.#alone.leave((nowMs - round.sentAtMs) / deadlineMs);
     };

@@ -19,7 +19,7 @@ const HOLD_MS = 30;
 const QUORATE_HOLD_MS = 3;
 /** Between two turns of one. */
 const PAUSE_MS = { least: 100, most: 500 };
-/** How much longer the pause is of one that others of its round wait behind. */
+/** By this factor, the pause after a turn is longer while others have not had theirs in this round. */
 const ROOM = 5;
 
 interface Fault {

@@ -231,29 +231,21 @@ describe('a lock that is stolen', () => {
     expect(await other('next').redlock.tryAcquire('r')).to.equal(null);
   });
 
-  it('a lease that another process may go on with: nobody says that it is over, and its votes are waited for', async () => {
-    const { holder, redlock, time } = await handedOver();
-    (holder as OwnLease).lend();
-    let lease: Lease | undefined;
-    void redlock.steal('r').then((one) => (lease = one));
-    await time.advance(TTL_MS - 1_000);
-    expect([holder.status, lease]).to.deep.equal(['lost', undefined]);
-    await time.advance(2_000);
-    expect(lease?.status).to.equal('held');
-    await lease?.release();
-  });
-
-  it('such a lease that is renewed is lost at its next renewal, and its votes are waited for', async () => {
-    const { holder, redlock, time } = await held({ renew: true });
-    (holder as OwnLease).lend();
-    let lease: Lease | undefined;
-    void redlock.steal('r').then((one) => (lease = one));
-    await time.advance(TTL_MS - 1_000);
-    expect([holder.status, lease]).to.deep.equal(['lost', undefined]);
-    await time.advance(2_000);
-    expect(lease?.status).to.equal('held');
-    await lease?.release();
-  });
+  for (const [how, open] of [
+    ['is told by a push', handedOver],
+    ['learns of it by its next renewal', () => held({ renew: true })],
+  ] as const)
+    it(`a lease that another process may go on with, and its holder ${how}: nobody says that it is over, and its votes are waited for`, async () => {
+      const { holder, redlock, time } = await open();
+      (holder as OwnLease).lend();
+      let lease: Lease | undefined;
+      void redlock.steal('r').then((one) => (lease = one));
+      await time.advance(TTL_MS - 1_000);
+      expect([holder.status, lease]).to.deep.equal(['lost', undefined]);
+      await time.advance(2_000);
+      expect(lease?.status).to.equal('held');
+      await lease?.release();
+    });
 
   it('without a quorum for a while: it tries again within its wait', async () => {
     const { masters, redlock, time } = await handedOver();
