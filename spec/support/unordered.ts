@@ -2,7 +2,7 @@
 import { GlideClient, GlideClusterClient, Logger } from '@valkey/valkey-glide';
 import { createClientPool, createCluster } from 'redis';
 import { createClientPool as createClientPool5, createCluster as createCluster5 } from 'redis5';
-import { ALL_KINDS, type AnyClient, type ClientKind, connected } from './real.js';
+import { ALL_KINDS, type AnyClient, type ClientKind, connected, socketTo } from './real.js';
 
 Logger.init('off'); // it writes each error of a server to the terminal
 
@@ -108,13 +108,13 @@ function pool(made: Parameters<typeof connected>[0] & Pool): AnyClient {
 export const POOL_KINDS: readonly ClientKind<AnyClient>[] = [
   {
     name: 'a pool of node-redis 6',
-    open: (port, options = {}) => pool(createClientPool({ socket: { host: HOST, port }, ...options })),
-    openCluster: (port) => connected(createCluster({ rootNodes: [{ socket: { host: HOST, port } }] })),
+    open: (port, options = {}) => pool(createClientPool({ socket: socketTo(port), ...options })),
+    openCluster: (port) => connected(createCluster({ rootNodes: [{ socket: socketTo(port) }] })),
   },
   {
     name: 'a pool of node-redis 5',
-    open: (port, options = {}) => pool(createClientPool5({ socket: { host: HOST, port }, ...options })),
-    openCluster: (port) => connected(createCluster5({ rootNodes: [{ socket: { host: HOST, port } }] })),
+    open: (port, options = {}) => pool(createClientPool5({ socket: socketTo(port), ...options })),
+    openCluster: (port) => connected(createCluster5({ rootNodes: [{ socket: socketTo(port) }] })),
   },
 ];
 

@@ -1,11 +1,8 @@
 /** What a client's activities have in common: its order, its history, its instance of the library. */
 import { Redis } from 'ioredis';
-import { Redis as Redis5 } from 'ioredis5';
-import { createClient } from 'redis';
-import { createClient as createClient5 } from 'redis5';
 import * as quorate from '../../../../lib/index.js';
 import { Seeded } from '../../../simulation/world/seeded.js';
-import type { AnyClient } from '../../../support/real.js';
+import { ALL_KINDS, type AnyClient } from '../../../support/real.js';
 import { UNORDERED_KINDS } from '../../../support/unordered.js';
 import { HistoryFile, type Manner, type Mode, nowMs, PRESENT } from '../history.js';
 import { type Held, Holding } from '../holding.js';
@@ -29,56 +26,8 @@ export interface Asked {
   readonly waitMs?: number;
 }
 
-/** Clients that an instance locks by, and what ends them. */
-interface Opened {
-  readonly clients: readonly quorate.RedisClient[];
-  end(): void;
-}
-
 /** The fleet is mixed: each process has one of these kinds of client, by its number. */
-const KINDS: readonly ((urls: readonly string[]) => Opened)[] = [
-  (urls) => byIoredis(urls.map((url) => new Redis(url))),
-  (urls) => byNodeRedis(urls.map((url) => createClient({ url }))),
-  (urls) => byIoredis(urls.map((url) => new Redis5(url))),
-  (urls) => byNodeRedis(urls.map((url) => createClient5({ url }))),
-  ...UNORDERED_KINDS.map(
-    (kind) => (urls: readonly string[]) => byKind(urls.map((url) => kind.open(Number(new URL(url).port)))),
-  ),
-];
-
-function byKind(clients: readonly AnyClient[]): Opened {
-  return {
-    clients,
-    end() {
-      for (const client of clients) client.disconnect();
-    },
-  };
-}
-
-function byIoredis(clients: readonly (Redis | Redis5)[]): Opened {
-  for (const client of clients) client.on('error', expected);
-  return {
-    clients,
-    end() {
-      for (const client of clients) client.disconnect();
-    },
-  };
-}
-
-type NodeRedis = ReturnType<typeof createClient> | ReturnType<typeof createClient5>;
-
-function byNodeRedis(clients: readonly NodeRedis[]): Opened {
-  for (const client of clients) {
-    client.on('error', expected);
-    client.connect().catch(expected);
-  }
-  return {
-    clients,
-    end() {
-      for (const client of clients) if (client.isOpen) client.destroy();
-    },
-  };
-}
+const KINDS = [...ALL_KINDS, ...UNORDERED_KINDS];
 
 /** Faults. */
 function expected(): void {}
@@ -91,7 +40,8 @@ export class ClientContext {
   readonly clients: readonly Redis[];
   /** To the server of the timestamp locks. */
   readonly timestamps: Redis;
-  readonly #opened: Opened;
+  /** By these the instance locks. */
+  readonly #opened: readonly AnyClient[];
   #redlock: quorate.Redlock;
   #calls = 0;
 
@@ -103,9 +53,9 @@ export class ClientContext {
     // a release that is sent a second time could delete another's lock, since an instant names nobody
     this.timestamps = new Redis(order.timestampUrl, { autoResendUnfulfilledCommands: false });
     for (const client of [...this.clients, this.timestamps]) client.on('error', expected);
-    const open = order.version === PRESENT ? KINDS[Number(order.name.slice(1)) % KINDS.length] : KINDS[0];
-    if (open === undefined) throw new Error(`a client is called ${order.name}`);
-    this.#opened = open(order.urls);
+    const kind = order.version === PRESENT ? KINDS[Number(order.name.slice(1)) % KINDS.length] : KINDS[0];
+    if (kind === undefined) throw new Error(`a client is called ${order.name}`);
+    this.#opened = order.urls.map((url) => kind.open(Number(new URL(url).port)));
     this.#redlock = this.#open();
   }
 
@@ -152,13 +102,12 @@ export class ClientContext {
 
   async end(): Promise<void> {
     await this.#redlock.close();
-    for (const client of [...this.clients, this.timestamps]) client.disconnect();
-    this.#opened.end();
+    for (const client of [...this.clients, this.timestamps, ...this.#opened]) client.disconnect();
   }
 
   #open(): quorate.Redlock {
     const { keyPrefix, guardMs } = this.order;
-    return new quorate.Redlock(this.#opened.clients, { keyPrefix, restartGuardMs: guardMs, ttlMs: 1_000 });
+    return new quorate.Redlock(this.#opened, { keyPrefix, restartGuardMs: guardMs, ttlMs: 1_000 });
   }
 
   #refused(op: number, code: string): void {
