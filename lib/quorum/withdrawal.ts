@@ -37,8 +37,8 @@ export class Withdrawal implements Sink {
   #isEnded = false;
   #pending: number;
   #resolve: (() => void) | undefined;
-  /** Healthy masters that it was not written to yet; undefined if nobody asks, or once it was. */
-  #unwritten: Set<Node> | undefined;
+  /** Healthy masters that it was not written to yet, and who is told once it was; undefined if nobody asks, and afterwards. */
+  #unwritten: { readonly nodes: Set<Node>; readonly tell: () => void } | undefined;
 
   constructor(
     request: Request,
@@ -65,8 +65,9 @@ export class Withdrawal implements Sink {
   /** The same without a promise: calls back once, synchronously if it settles at once. */
   sendThen(onSettled: () => void): void {
     this.#resolve = onSettled;
-    if (this.#options.onWritten !== undefined)
-      this.#unwritten = new Set(this.#targets.filter(({ isHealthy }) => isHealthy));
+    const tell = this.#options.onWritten;
+    if (tell !== undefined)
+      this.#unwritten = { nodes: new Set(this.#targets.filter(({ isHealthy }) => isHealthy)), tell };
     if (this.#pending === 0) this.#settle();
     this.#tellIfWritten();
     const ask = { request: this.#request, sink: this, isUrgent: this.#options.isUrgent ?? false };
@@ -90,7 +91,7 @@ export class Withdrawal implements Sink {
   end(): void {
     this.#isEnded = true;
     for (const node of this.#targets) if (!node.isHealthy && node.forget(this)) this.onFailure(node);
-    this.#unwritten?.clear();
+    this.#unwritten?.nodes.clear();
     this.#tellIfWritten();
     this.#settle();
   }
@@ -100,7 +101,7 @@ export class Withdrawal implements Sink {
   }
 
   onSent(node: Node): void {
-    if (this.#unwritten?.has(node) === true) node.whenWritten(() => this.#onWritten(node));
+    if (this.#unwritten?.nodes.has(node) === true) node.whenWritten(() => this.#onWritten(node));
   }
 
   onReply(node: Node, reply: unknown): void {
@@ -118,13 +119,14 @@ export class Withdrawal implements Sink {
   }
 
   #onWritten(node: Node): void {
-    if (this.#unwritten?.delete(node) === true) this.#tellIfWritten();
+    if (this.#unwritten?.nodes.delete(node) === true) this.#tellIfWritten();
   }
 
   #tellIfWritten(): void {
-    if (this.#unwritten?.size !== 0) return;
+    if (this.#unwritten?.nodes.size !== 0) return;
+    const { tell } = this.#unwritten;
     this.#unwritten = undefined;
-    this.#options.onWritten?.();
+    tell();
   }
 
   #settle(): void {

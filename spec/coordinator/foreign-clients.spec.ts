@@ -272,6 +272,18 @@ describe('what instances tell each other of clients of other libraries', () => {
   });
 });
 
+describe('what instances tell each other of clients of other libraries: a lock that several may hold', () => {
+  it('nothing, and they ask nothing: other libraries have no such locks', async () => {
+    const { masters, other, redlock, time } = fakeCluster(3);
+    await other('others').redlock.readWriteLock('r').write.acquire({ ttlMs: 600_000 });
+    for (let times = 0; times < 5; times++) {
+      await rejection(redlock.readWriteLock('r').read.acquire({ waitMs: 0 }));
+      await time.advance(1_000);
+    }
+    expect(masters.map((master) => notes(master, 'get') + notes(master, 'set'))).to.deep.equal([0, 0, 0]);
+  });
+});
+
 describe('shares of a lock that is always wanted', () => {
   /** As redlock 5 does it: a pause of 200 ± 100 ms after each refusal. @returns its turns */
   async function oldProgram({ masters, time }: Bench, seeded: Seeded, untilMs: number): Promise<number> {

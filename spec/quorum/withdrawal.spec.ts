@@ -271,6 +271,15 @@ describe('withdrawal: when it is written', () => {
     expect(scene.calls()).to.equal(1);
   });
 
+  it('where nobody is told, it is not asked for', async () => {
+    const scene = bench();
+    let asked = 0;
+    for (const master of scene.masters) Object.assign(master, { whenWritten: () => void asked++ });
+    send(scene);
+    await settle();
+    expect([scene.isSettled, asked]).to.deep.equal([true, 0]);
+  });
+
   it('at once if no master is connected', () => {
     const scene = watched();
     for (const master of scene.masters) master.become('opening');
