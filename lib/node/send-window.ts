@@ -105,7 +105,6 @@ export class SendWindow {
 
   /** Attempts that get their quorum from the other masters never wait for this one, so they would not notice. */
   #noticeSilence(): void {
-    if (this.#isSilent) return; // until it answers, which clears these notes
     const nowMs = this.#clock.earliest();
     this.#quietMs += Math.min(nowMs - (this.#countedAtMs ?? nowMs), MOST_COUNTED_MS);
     this.#countedAtMs = nowMs;

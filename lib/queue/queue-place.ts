@@ -13,12 +13,12 @@ const RESERVATION: DirectVote = Object.freeze({ validUntilMs: -Infinity, fence: 
 /** What the waiter has at the master. */
 type State =
   /** Not asked yet, or not answered. */
-  | { readonly kind: 'open'; readonly outcome: Outcome | undefined }
-  | { readonly kind: 'queued' | 'foreign-client'; readonly outcome: Outcome }
+  | { readonly kind: 'open'; readonly outcome: Outcome | undefined; readonly vote?: undefined }
+  | { readonly kind: 'queued' | 'foreign-client'; readonly outcome: Outcome; readonly vote?: undefined }
   /** The vote of the hand-over with this serial. */
   | { readonly kind: 'mine'; readonly outcome: Outcome; readonly serial: number; readonly vote: DirectVote }
   /** It takes no part for now. */
-  | { readonly kind: 'failed'; readonly outcome: Outcome };
+  | { readonly kind: 'failed'; readonly outcome: Outcome; readonly vote?: undefined };
 
 const OPEN: State = { kind: 'open', outcome: undefined };
 
@@ -62,7 +62,7 @@ export class QueuePlace {
 
   /** Undefined without a hand-over. */
   get vote(): DirectVote | undefined {
-    return this.#state.kind === 'mine' ? this.#state.vote : undefined;
+    return this.#state.vote;
   }
 
   /** A request is sent; it waits for the reply for one node timeout. */

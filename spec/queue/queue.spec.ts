@@ -102,6 +102,10 @@ describe('queue: it leaves without having claimed', () => {
 });
 
 describe('queue: it was handed the lease', () => {
+  it('before that, it has no votes to tell of', () => {
+    expect(standingIn({ isOpen: true }).queue.outcomes).to.deep.equal([]);
+  });
+
   for (const [nodes, isWhole] of [
     [1, true],
     [2, true],
