@@ -9,6 +9,7 @@ export interface LastingResults {
   readonly surroundings: Readonly<Record<string, string>>;
   readonly tookMs: number;
   readonly samples: readonly Sample[];
+  /** None where the run was too short to judge. */
   readonly levels: readonly Level[];
   /** What was wrong, besides what grew. */
   readonly troubles: readonly string[];
@@ -58,14 +59,15 @@ export function toMarkdown(results: LastingResults): string {
     const show = key === 'heapBytes' || key === 'bytes' ? megabytes : count;
     return line([what, show(second), show(after), show(limit), isLevel ? 'yes' : '**no**']);
   });
+  const isJudged = levels.length > 0;
   return [
     `\`${command}\`: ${Math.round(tookMs / 1_000)} s; ${Object.entries(surroundings)
       .map(([name, value]) => `${name} ${value}`)
       .join(', ')}`,
     [HEAD, rule(HEAD), ...samples.map(rowOf)].join('\n'),
-    [line(LEVEL_HEAD), rule(line(LEVEL_HEAD)), ...rows].join('\n'),
+    ...(isJudged ? [[line(LEVEL_HEAD), rule(line(LEVEL_HEAD)), ...rows].join('\n')] : []),
     `Of ${count(last?.calls ?? 0)} calls, these ended without what they asked for: ${codes.join(' · ')}.`,
-    ...(levels.some(({ key }) => key === 'heapBytes')
+    ...(isJudged
       ? [`The heap grew by ${heapPerCall(samples).toFixed(1)} bytes for each call of the last third.`]
       : []),
     verdictOf({ levels, troubles }),
@@ -75,7 +77,8 @@ export function toMarkdown(results: LastingResults): string {
 const LEVEL_HEAD = ['', 'second third', 'last third', 'at most', 'level'];
 
 function verdictOf({ levels, troubles }: Pick<LastingResults, 'levels' | 'troubles'>): string {
-  if (isGood({ levels, troubles })) return 'Everything is level.';
+  if (isGood({ levels, troubles }))
+    return levels.length > 0 ? 'Everything is level.' : 'It runs; it was too short to be judged.';
   const grown = levels
     .filter(({ isLevel }) => !isLevel)
     .map(({ what, second, last }) => `${what}: from ${count(second)} to ${count(last)}`);

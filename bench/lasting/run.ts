@@ -28,7 +28,7 @@ export async function measureLasting(
     surroundings,
     tookMs: performance.now() - startMs,
     samples,
-    levels: levels(samples, terms.isBrief),
+    levels: terms.isBrief ? [] : levels(samples),
     troubles,
   };
   const [json, markdown] = [join(out, 'lasting.json'), join(out, 'lasting.md')];

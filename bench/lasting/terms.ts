@@ -16,7 +16,7 @@ export interface LastingTerms {
   readonly workMs: number;
   readonly roundMs: number;
   readonly strikes: readonly Strike[];
-  /** So short that the heap has not settled: it is sampled, and not judged. */
+  /** So short that nothing has settled: it is sampled, and not judged. */
   readonly isBrief: boolean;
 }
 

@@ -34,8 +34,6 @@ const LIMITS: Readonly<Record<Judged, Limit>> = {
   bytes: { what: "masters' memory", factor: 1.05, more: 0 },
 };
 
-const OF_LONG_RUNS: ReadonlySet<Judged> = new Set(['heapBytes', 'keys', 'bytes']);
-
 export interface Level {
   readonly key: Judged;
   readonly what: string;
@@ -47,20 +45,19 @@ export interface Level {
 }
 
 /** @returns for each series the medians of its second and of its last third. @throws RangeError for fewer than 3 samples */
-export function levels(samples: readonly Sample[], isBrief: boolean): Level[] {
+export function levels(samples: readonly Sample[]): Level[] {
   const third = Math.floor(samples.length / 3);
   if (third === 0) throw new RangeError(`thirds of ${samples.length} samples`);
   const last = samples.slice(-third);
   const second = samples.slice(-2 * third, -third);
-  return (Object.keys(LIMITS) as Judged[]) // the cast: its own keys
-    .filter((key) => !isBrief || !OF_LONG_RUNS.has(key))
-    .map((key) => {
-      const { what, factor, more } = LIMITS[key];
-      const [before, after] = [second, last].map((part) => median(part.map((sample) => sample[key])));
-      if (before === undefined || after === undefined) throw new RangeError('two thirds'); // for the compiler
-      const limit = before * factor + more;
-      return { key, what, second: before, last: after, limit, isLevel: after <= limit };
-    });
+  // the cast: its own keys
+  return (Object.keys(LIMITS) as Judged[]).map((key) => {
+    const { what, factor, more } = LIMITS[key];
+    const [before, after] = [second, last].map((part) => median(part.map((sample) => sample[key])));
+    if (before === undefined || after === undefined) throw new RangeError('two thirds'); // for the compiler
+    const limit = before * factor + more;
+    return { key, what, second: before, last: after, limit, isLevel: after <= limit };
+  });
 }
 
 /** What the heap grew by for each call, from the second third to the last, by their medians. */

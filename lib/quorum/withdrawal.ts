@@ -37,7 +37,7 @@ export class Withdrawal implements Sink {
   #isEnded = false;
   #pending: number;
   #resolve: (() => void) | undefined;
-  /** Healthy masters that it was not written to yet, and who is told once it was; undefined if nobody asks, and afterwards. */
+  /** Healthy masters that it was not written to yet, and what is called once it was; undefined if nobody asks, and afterwards. */
   #unwritten: { readonly nodes: Set<Node>; readonly tell: () => void } | undefined;
 
   constructor(
